@@ -1,0 +1,30 @@
+"""regard: train sequence models on your own data, decode with them, and see what they look at."""
+
+from regard.config import LanguageModel, Recurrent, Seq2Seq, Transformer
+from regard.errors import UserError
+from regard.layers.state import State, select
+from regard.look.patch import patch
+from regard.look.trace import Trace, trace
+from regard.models.build import build
+from regard.models.count import count
+from regard.models.model import Model, Source
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LanguageModel",
+    "Model",
+    "Recurrent",
+    "Seq2Seq",
+    "Source",
+    "State",
+    "Trace",
+    "Transformer",
+    "UserError",
+    "__version__",
+    "build",
+    "count",
+    "patch",
+    "select",
+    "trace",
+]

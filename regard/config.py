@@ -1,0 +1,192 @@
+"""What a model is made of, as frozen values. Every setting is checked when it is made."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from regard.errors import UserError, unknown
+
+Similarity = Literal["additive", "dot", "scaled", "bilinear"]
+
+
+def at_least(minimum: int, default: int) -> Any:
+    return field(default=default, metadata={"minimum": minimum})
+
+
+def fraction(default: float) -> Any:
+    return field(default=default, metadata={"fraction": True})
+
+
+class Settings:
+    """A frozen dataclass whose fields are checked against their types and limits."""
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for setting in fields(self):  # type: ignore[arg-type]
+            name, value, hint = setting.name, getattr(self, setting.name), hints[setting.name]
+            if get_origin(hint) is Literal and value not in get_args(hint):
+                raise unknown(name, value, get_args(hint))
+            if "minimum" in setting.metadata and (not isinstance(value, int) or value < setting.metadata["minimum"]):
+                raise UserError(f"{name} must be a whole number from {setting.metadata['minimum']} up, found {value}")
+            if hint is bool and not isinstance(value, bool):
+                raise UserError(f"{name} must be true or false, found {value}")
+            if "fraction" in setting.metadata and not (isinstance(value, int | float) and 0 <= value < 1):
+                raise UserError(f"{name} must be at least 0 and below 1, found {value}")
+        self.check()
+
+    def check(self) -> None:
+        """What concerns more than one setting."""
+
+
+@dataclass(frozen=True)
+class Recurrent(Settings):
+    """A stack of recurrent layers."""
+
+    kind: Literal["rnn", "lstm", "gru"] = "lstm"
+    """Which cell: h_t = tanh(…), the LSTM with its gates, or the GRU."""
+    width: int = at_least(1, 256)
+    """D: how many numbers each layer puts out."""
+    layers: int = at_least(1, 2)
+    """L: how many layers stand on each other."""
+    dropout: float = fraction(0.1)
+    """Which part of the numbers between layers is set to zero in training."""
+    bidirectional: bool = False
+    """Read from both ends, each with half the width. For encoders."""
+
+    def check(self) -> None:
+        if self.bidirectional and self.width % 2:
+            raise UserError(f"width ({self.width}) must be even when bidirectional: each direction has half of it")
+
+
+@dataclass(frozen=True)
+class Transformer(Settings):
+    """A stack of Transformer blocks."""
+
+    kind: Literal["transformer"] = "transformer"
+    width: int = at_least(1, 256)
+    """D: how many numbers stand at each position."""
+    layers: int = at_least(1, 4)
+    """L: how many blocks stand on each other."""
+    heads: int = at_least(1, 4)
+    """H: how many sets of queries, keys and values each attention has."""
+    key_width: int = at_least(0, 0)
+    """M: width of a query and a key in each head; 0: width / heads."""
+    value_width: int = at_least(0, 0)
+    """L in the notes: width of a value in each head; 0: width / heads."""
+    inner: int = at_least(0, 0)
+    """F: width inside the feed-forward part; 0: four times the width."""
+    similarity: Similarity = "scaled"
+    """How a query and a key are compared."""
+    positions: Literal["none", "learned", "sinusoid", "rotary"] = "rotary"
+    """What tells the model where a token stands."""
+    join: Literal["add", "concatenate"] = "add"
+    """How learned or sinusoid positions come to the tokens: x + p or [x; p]."""
+    position_width: int = at_least(0, 0)
+    """With 'concatenate': how many of `width` numbers are positions; 0: a quarter, rounded to even."""
+    longest: int = at_least(1, 1024)
+    """How many positions a learned table has."""
+    norm: Literal["layer", "rms"] = "layer"
+    """LayerNorm, or RMSNorm, which only scales."""
+    norm_place: Literal["before", "after"] = "before"
+    """Norm before each part, x + f(norm(x)), or after it, norm(x + f(x))."""
+    activation: Literal["gelu", "relu"] = "gelu"
+    """φ inside the feed-forward part."""
+    dropout: float = fraction(0.1)
+    """Which part of what each part puts out, and of the embeddings, is set to zero in training."""
+
+    def check(self) -> None:
+        if not (self.key_width and self.value_width) and self.width % self.heads:
+            raise UserError(
+                f"width ({self.width}) must be divisible by heads ({self.heads}), or set key_width and value_width"
+            )
+        if self.positions == "rotary" and self.keys % 2:
+            raise UserError(f"rotary positions turn pairs: the key width of a head must be even, found {self.keys}")
+        if self.join == "concatenate" and self.positions not in ("learned", "sinusoid"):
+            raise UserError(
+                f"join 'concatenate' wants positions 'learned' or 'sinusoid', found '{self.positions}', "
+                "which adds no numbers to a token; use join 'add'"
+            )
+        if self.token_width < 1:
+            raise UserError(f"position_width ({self.position_width}) must be below width ({self.width})")
+        if self.positions == "sinusoid" and self.encoding_width % 2:
+            raise UserError(
+                f"sinusoid positions are pairs: their width must be even, found {self.encoding_width}; "
+                "change width, or position_width with join 'concatenate'"
+            )
+
+    @property
+    def keys(self) -> int:
+        return self.key_width or self.width // self.heads
+
+    @property
+    def encoding_width(self) -> int:
+        """How wide a position is."""
+        if self.join == "add":
+            return self.width
+        return self.position_width or max(2, self.width // 8 * 2)
+
+    @property
+    def token_width(self) -> int:
+        """How wide a token's embedding is: what concatenated positions leave of `width`."""
+        return self.width if self.join == "add" else self.width - self.encoding_width
+
+
+@dataclass(frozen=True)
+class LanguageModel(Settings):
+    """Predicts the next token from those before it."""
+
+    layer: Recurrent | Transformer = field(default_factory=Transformer)
+    tied: bool = True
+    """Answer with the embedding read backwards, instead of with a matrix of its own."""
+
+    def check(self) -> None:
+        _reads_forwards(self.layer, "a language model")
+
+
+@dataclass(frozen=True)
+class Seq2Seq(Settings):
+    """Reads a source, then predicts a target token by token."""
+
+    encoder: Recurrent | Transformer = field(default_factory=lambda: Recurrent(bidirectional=True))
+    decoder: Recurrent | Transformer = field(default_factory=Recurrent)
+    context: Literal["none", "fixed", "attention"] = "attention"
+    """What the decoder knows of the source: s_0 = h_T and no more; c = h_T at every step; another c_t at every step."""
+    similarity: Similarity = "additive"
+    """f_att between a recurrent decoder and the source; a Transformer decoder has its own."""
+    tied: bool = True
+    """Answer with the target embedding read backwards, instead of with a matrix of its own."""
+
+    def check(self) -> None:
+        _reads_forwards(self.decoder, "a decoder")
+        widths = f"found {self.encoder.width} and {self.decoder.width}"
+        if isinstance(self.decoder, Transformer):
+            if self.context != "attention":
+                raise UserError(
+                    f"context '{self.context}' wants a recurrent decoder, found a transformer, "
+                    "which knows its source by attention; use context 'attention'"
+                )
+        elif self.context == "attention":
+            if self.similarity in ("dot", "scaled") and self.encoder.width != self.decoder.width:
+                raise UserError(
+                    f"similarity '{self.similarity}' wants encoder.width and decoder.width to be the same, {widths}; "
+                    "use 'bilinear' or 'additive'"
+                )
+        elif self.context == "none" and not _same_state(self.encoder, self.decoder):
+            raise UserError(
+                "context 'none' sets s_0 = h_T, so encoder and decoder must be recurrent, of one kind, width and "
+                "number of layers, and the encoder not bidirectional; make them alike, or use context 'fixed'"
+            )
+
+
+ModelConfig = LanguageModel | Seq2Seq
+
+
+def _reads_forwards(layer: Recurrent | Transformer, who: str) -> None:
+    if isinstance(layer, Recurrent) and layer.bidirectional:
+        raise UserError(f"{who} makes one token after the other, so it cannot be bidirectional; only an encoder can")
+
+
+def _same_state(encoder: Recurrent | Transformer, decoder: Recurrent | Transformer) -> bool:
+    if not isinstance(encoder, Recurrent) or not isinstance(decoder, Recurrent):
+        return False
+    shape = (decoder.kind, decoder.width, decoder.layers, False)
+    return (encoder.kind, encoder.width, encoder.layers, encoder.bidirectional) == shape

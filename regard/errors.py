@@ -1,0 +1,16 @@
+"""What a user can put right: one line that says what was wanted, what was found, and the remedy."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(Exception):
+    """A mistake in a setting, a file or a call. Its text is one line, meant for the person who made the call."""
+
+
+def unknown(what: str, found: object, known: Iterable[str]) -> UserError:
+    """The error for a name that does not exist: says which one was probably meant, or lists them all."""
+    names = list(known)
+    close = get_close_matches(str(found), names, n=1)
+    remedy = f"did you mean '{close[0]}'?" if close else f"choose one of {', '.join(names)}"
+    return UserError(f"{what} '{found}' does not exist; {remedy}")

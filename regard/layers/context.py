@@ -1,0 +1,96 @@
+"""How a recurrent decoder comes to know its source: the three forms of the notes, each around the same decoder.
+
+Copied            s_0 = h_T                         s_t = g_U(y_t, s_{t−1})
+FixedContext      c = h_T, s_0 = tanh(W h_T)        s_t = g_U(y_t, s_{t−1}, c)
+AttendedContext   c_t = Σ_i a_{t,i} h_i             s_t = g_U(y_t, s_{t−1}, c_t)
+"""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from regard.layers.attention import Attention
+from regard.layers.layer import Encoded, Layer
+from regard.layers.recurrent import Stack
+from regard.layers.state import State, leaves, like
+
+
+class FirstState(nn.Module):
+    """s_0 = tanh(W h_T), for every layer of the decoder and everything it carries."""
+
+    def __init__(self, source_width: int, decoder: Stack) -> None:
+        super().__init__()
+        self.widths = [leaf.shape[1] for leaf in leaves(decoder.start(1))]
+        self.W = nn.Linear(source_width, sum(self.widths))
+
+    def forward(self, summary: Float[Tensor, "B D"], template: State) -> State:
+        return like(template, list(torch.tanh(self.W(summary)).split(self.widths, -1)))
+
+
+class Copied(Layer):
+    """s_0 = h_T: the decoder goes on where the encoder stopped. (Sutskever et al. 2014)"""
+
+    def __init__(self, decoder: Stack) -> None:
+        super().__init__()
+        self.decoder = decoder
+
+    def start(self, batch: int, source: Encoded | None = None) -> State:
+        assert source is not None
+        return source.state
+
+    def forward(
+        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: State
+    ) -> tuple[Float[Tensor, "B T D"], State]:
+        return self.decoder(x, keep, state)
+
+
+class FixedContext(Layer):
+    """The decoder reads [y_t; c] with the same c = h_T at every step. (Cho et al. 2014)"""
+
+    def __init__(self, decoder: Stack, source_width: int) -> None:
+        super().__init__()
+        self.decoder = decoder
+        self.first_state = FirstState(source_width, decoder)
+
+    def start(self, batch: int, source: Encoded | None = None) -> State:
+        assert source is not None
+        return self.first_state(source.summary, self.decoder.start(batch)), source.summary
+
+    def forward(
+        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: State
+    ) -> tuple[Float[Tensor, "B T D"], State]:
+        cells, context = state
+        everywhere = context[:, None].expand(-1, x.shape[1], -1)  # (B, D) → (B, T, D)
+        y, cells = self.decoder(torch.cat([x, everywhere], -1), keep, cells)
+        return y, (cells, context)
+
+
+class AttendedContext(Layer):
+    """e_{t,i} = f_att(s_{t−1}, h_i), a_t = softmax(e_t), c_t = Σ_i a_{t,i} h_i: another context at every step.
+
+    s_{t−1} is needed before c_t, so this goes step by step also in training. (Bahdanau et al. 2015)
+    """
+
+    def __init__(self, decoder: Stack, source_width: int, attention: Attention) -> None:
+        super().__init__()
+        self.decoder = decoder
+        self.first_state = FirstState(source_width, decoder)
+        self.attention = attention
+
+    def start(self, batch: int, source: Encoded | None = None) -> State:
+        assert source is not None
+        cells = self.first_state(source.summary, self.decoder.start(batch))
+        return cells, self.attention.read(source.vectors, source.keep)
+
+    def forward(
+        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: State
+    ) -> tuple[Float[Tensor, "B T D"], State]:
+        cells, memory = state
+        outputs = []
+        for t in range(x.shape[1]):
+            query = self.decoder.last_hidden(cells)[:, None]  # s_{t−1} as (B, 1, D)
+            context = self.attention.look(query, memory)  # (B, 1, D_source)
+            now = slice(t, t + 1)
+            y, cells = self.decoder(torch.cat([x[:, now], context], -1), None if keep is None else keep[:, now], cells)
+            outputs.append(y)
+        return torch.cat(outputs, 1), (cells, memory)

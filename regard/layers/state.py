@@ -1,0 +1,97 @@
+"""What a model remembers between calls, as a value: passed in, handed back, never kept on a module."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+# Tensor | Growing | None | tuple of states. Batch is axis 0 of every leaf; None remembers nothing.
+State: TypeAlias = Any
+
+
+class Growing:
+    """A tensor `(B, S, …)` that grows along S without being copied, and is still a value.
+
+    The buffer has spare room and one shared note of how far it is filled. Appending writes into the spare room only
+    when this value is the newest one on that buffer; an older value copies first. So `a.append(x)` never changes `a`,
+    and appending to `a` twice gives two independent futures, the way a slice grows in Go.
+    """
+
+    __slots__ = ("_buffer", "_filled", "_length")
+
+    def __init__(self, value: Tensor, *, length: int | None = None, filled: list[int] | None = None) -> None:
+        self._buffer = value
+        self._length = value.shape[1] if length is None else length
+        self._filled = [self._length] if filled is None else filled
+
+    @property
+    def value(self) -> Tensor:
+        return self._buffer[:, : self._length]
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(self, more: Tensor) -> "Growing":
+        length = self._length + more.shape[1]
+        if torch.is_grad_enabled():  # autograd may have saved the buffer: it must never be written to
+            return Growing(torch.cat([self.value, more], 1))
+        buffer, filled = self._buffer, self._filled
+        if filled[0] != self._length or length > buffer.shape[1] or not _writable(buffer):
+            room = max(length + 16, length * 3 // 2)
+            buffer = more.new_empty(more.shape[0], room, *more.shape[2:])
+            buffer[:, : self._length] = self.value
+            filled = [length]
+        buffer[:, self._length : length] = more
+        filled[0] = length
+        return Growing(buffer, length=length, filled=filled)
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Growing":
+        return Growing(function(self.value))
+
+
+def _writable(buffer: Tensor) -> bool:
+    """Torch refuses writes to a tensor made in inference mode once that mode is left."""
+    return torch.is_inference_mode_enabled() or not buffer.is_inference()
+
+
+def map_state(function: Callable[[Tensor], Tensor], state: State) -> State:
+    """The same state with `function` applied to every tensor in it."""
+    if state is None:
+        return None
+    if isinstance(state, Tensor):
+        return function(state)
+    if isinstance(state, Growing):
+        return state.map(function)
+    parts = [map_state(function, part) for part in state]
+    make = getattr(state, "_make", tuple)  # a named tuple keeps its names
+    return make(parts)
+
+
+def select(state: State, rows: Int[Tensor, " R"]) -> State:
+    """Rows of a state, repeated, reordered or dropped: all that a search ever asks of it."""
+    return map_state(lambda leaf: leaf.index_select(0, rows), state)
+
+
+def leaves(state: State) -> list[Tensor]:
+    """Every tensor of a state, in order."""
+    found: list[Tensor] = []
+
+    def note(leaf: Tensor) -> Tensor:
+        found.append(leaf)
+        return leaf
+
+    map_state(note, state)
+    return found
+
+
+def like(template: State, tensors: list[Tensor]) -> State:
+    """The inverse of `leaves`: the same structure with other tensors."""
+    supply = iter(tensors)
+    return map_state(lambda _: next(supply), template)
+
+
+def batch_size(state: State) -> int:
+    """How many rows a state holds."""
+    return leaves(state)[0].shape[0]

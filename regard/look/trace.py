@@ -1,0 +1,67 @@
+"""Reading: `with trace(model) as seen` listens to every tap, and `seen[path]` is what passed there."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.layers.tap import Tap, listen, taps_of
+from regard.look.paths import matching
+
+
+class Trace(Mapping[str, Tensor]):
+    """Path → tensor. What passed in several calls is joined along time, so that T steps read like one pass over T.
+
+    Where later steps could see more (the S of attention weights), earlier ones are filled up with zeros: they gave
+    those positions no weight. `calls[path]` has each call's tensor by itself.
+    """
+
+    def __init__(self, taps: Mapping[str, Tap]) -> None:
+        self._taps = taps
+        self.calls: dict[str, list[Tensor]] = {}
+
+    def __getitem__(self, path: str) -> Tensor:
+        return join(self.calls[path], self._taps[path])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.calls)
+
+    def __len__(self) -> int:
+        return len(self.calls)
+
+    def axes(self, path: str) -> list[str]:
+        """The names of the axes of `trace[path]`, e.g. B, H, T, S."""
+        return self._taps[path].axes
+
+    def _note(self, path: str, value: Tensor) -> Tensor:
+        self.calls.setdefault(path, []).append(value)
+        return value
+
+
+def join(calls: list[Tensor], tap: Tap) -> Tensor:
+    """One tensor out of several calls at a tap."""
+    if len(calls) == 1 and not tap.from_the_end:
+        return calls[0]
+    if "T" not in tap.axes:  # keys and values of everything seen: the last call has them all
+        return calls[-1]
+    time = tap.axes.index("T")
+    if "S" in tap.axes:
+        widest = max(call.shape[-1] for call in calls)
+        calls = [F.pad(call, (0, widest - call.shape[-1])) for call in calls]
+    joined = torch.cat(calls, time)
+    return joined.flip(time) if tap.from_the_end else joined
+
+
+@contextmanager
+def trace(model: nn.Module, *patterns: str) -> Iterator[Trace]:
+    """Listens to the taps whose path matches a pattern such as "*.weights", or to all of them.
+
+    Layers that are listened to compute by their explicit equations, the others go on with their fused kernels.
+    """
+    taps = matching(taps_of(model), patterns or ("*",))
+    seen = Trace(taps)
+    with listen({tap: partial(seen._note, path) for path, tap in taps.items()}):
+        yield seen

@@ -1,0 +1,1 @@
+"""Whole models behind one contract, and `build`, which makes them from a config."""

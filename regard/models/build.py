@@ -1,0 +1,142 @@
+"""From a config to a model: the only place that knows which name means which class."""
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import nn
+
+from regard import config
+from regard.errors import UserError
+from regard.layers.attention import CausalSelfAttention, CrossAttention, SelfAttention, attend_to_inputs
+from regard.layers.block import Block, FeedForward, NormAfter, NormBefore, Transformer
+from regard.layers.context import AttendedContext, Copied, FixedContext
+from regard.layers.embedding import Embedding, Head, TiedHead
+from regard.layers.layer import Layer
+from regard.layers.position import Added, Concatenated, Learned, Positions, Rotary, Sinusoid
+from regard.layers.recurrent import GRU, LSTM, RNN, Bidirectional, Recurrent, Stack
+from regard.models.decoder import Decoder
+from regard.models.encoder import Encoder
+from regard.models.encoder_decoder import EncoderDecoder
+from regard.models.model import Model
+
+CELLS: dict[str, type[Recurrent]] = {"rnn": RNN, "lstm": LSTM, "gru": GRU}
+NORMS: dict[str, type[nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
+ACTIVATIONS: dict[str, type[nn.Module]] = {"gelu": nn.GELU, "relu": nn.ReLU}
+RESIDUALS: dict[str, type[NormBefore]] = {"before": NormBefore, "after": NormAfter}
+
+StackConfig = config.Recurrent | config.Transformer
+
+
+def build(settings: config.ModelConfig, vocabulary: int, source_vocabulary: int | None = None) -> Model:
+    """A new model. `vocabulary` counts the tokens it writes, `source_vocabulary` those its encoder reads."""
+    for name, size in (("vocabulary", vocabulary), ("source_vocabulary", source_vocabulary)):
+        if size is not None and size < 1:
+            raise UserError(f"{name} must be at least 1, found {size}")
+    if isinstance(settings, config.LanguageModel):
+        if source_vocabulary is not None:
+            raise UserError("a language model reads no source, found a source_vocabulary; leave it out")
+        return decoder(decoder_layer(settings.layer), settings.layer, vocabulary, settings.tied)
+    encoder = Encoder(
+        Embedding(source_vocabulary or vocabulary, token_width(settings.encoder)), encoder_layer(settings.encoder)
+    )
+    layer = layer_with_source(settings)
+    return EncoderDecoder(encoder, decoder(layer, settings.decoder, vocabulary, settings.tied))
+
+
+def decoder(layer: Layer, settings: StackConfig, vocabulary: int, tied: bool) -> Decoder:
+    width = token_width(settings)
+    head = TiedHead(settings.width, width) if tied else Head(settings.width, vocabulary)
+    return Decoder(Embedding(vocabulary, width), layer, head, settings.dropout)
+
+
+def token_width(settings: StackConfig) -> int:
+    return settings.token_width if isinstance(settings, config.Transformer) else settings.width
+
+
+def encoder_layer(settings: StackConfig) -> Layer:
+    if isinstance(settings, config.Transformer):
+        return transformer(settings, {"self_attention": SelfAttention})
+    return recurrent(settings, settings.width)
+
+
+def decoder_layer(settings: StackConfig) -> Layer:
+    if isinstance(settings, config.Transformer):
+        return transformer(settings, {"self_attention": CausalSelfAttention})
+    return recurrent(settings, settings.width)
+
+
+def layer_with_source(settings: config.Seq2Seq) -> Layer:
+    """The five forms of the notes: how the decoder comes to know its source."""
+    source, target = settings.encoder.width, settings.decoder
+    if isinstance(target, config.Transformer):
+        return transformer(target, {"self_attention": CausalSelfAttention, "cross_attention": CrossAttention}, source)
+    if settings.context == "none":
+        return Copied(recurrent(target, target.width))
+    cells = recurrent(target, target.width + source)  # reads [y_t; c]
+    if settings.context == "fixed":
+        return FixedContext(cells, source)
+    return AttendedContext(cells, source, attend_to_inputs(target.width, source, settings.similarity))
+
+
+def recurrent(settings: config.Recurrent, inputs: int) -> Stack:
+    cell, width = CELLS[settings.kind], settings.width
+    layers: list[Recurrent | Bidirectional] = []
+    for depth in range(settings.layers):
+        reads = inputs if depth == 0 else width
+        if settings.bidirectional:
+            layers.append(Bidirectional(cell(reads, width // 2), cell(reads, width // 2)))
+        else:
+            layers.append(cell(reads, width))
+    return Stack(layers, settings.dropout)
+
+
+def transformer(
+    settings: config.Transformer,
+    attentions: Mapping[str, type[SelfAttention] | type[CrossAttention]],
+    source_width: int | None = None,
+) -> Transformer:
+    width, inner = settings.width, settings.inner or 4 * settings.width
+
+    def norm() -> nn.Module:
+        return NORMS[settings.norm](width)
+
+    def block() -> Block:
+        parts: dict[str, nn.Module] = {
+            name: kind(
+                width,
+                settings.heads,
+                key_width=settings.key_width or None,
+                value_width=settings.value_width or None,
+                input_width=source_width if issubclass(kind, CrossAttention) else None,
+                kind=settings.similarity,
+            )
+            for name, kind in attentions.items()
+        }
+        parts["feed_forward"] = FeedForward(width, inner, ACTIVATIONS[settings.activation]())
+        return Block(parts, lambda: RESIDUALS[settings.norm_place](norm(), settings.dropout))
+
+    blocks = [block() for _ in range(settings.layers)]
+    before = settings.norm_place == "before"
+    if before:
+        _quieten(blocks)
+    return Transformer(position(settings), blocks, settings.dropout, norm() if before else nn.Identity())
+
+
+def position(settings: config.Transformer) -> Positions:
+    if settings.positions == "none":
+        return Positions()
+    if settings.positions == "rotary":
+        return Rotary(settings.keys)
+    width = settings.encoding_width
+    encoding = Learned(settings.longest, width) if settings.positions == "learned" else Sinusoid(width)
+    return Added(encoding) if settings.join == "add" else Concatenated(encoding)
+
+
+@torch.no_grad()
+def _quieten(blocks: list[Block]) -> None:
+    """Every part adds to one residual path; 1/√(number of parts) keeps its size at 1 whatever the depth. (GPT-2)"""
+    ends = [path for path, _ in blocks[0].named_modules() if path.endswith((".output", ".W_2"))]
+    for block in blocks:
+        for path in ends:
+            block.get_parameter(f"{path}.weight").div_(math.sqrt(len(ends) * len(blocks)))

@@ -1,0 +1,36 @@
+"""The language model: embedding, one layer of any kind, head."""
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from regard.errors import UserError
+from regard.layers.dropout import Dropout
+from regard.layers.embedding import Embedding, Head, TiedHead
+from regard.layers.layer import Encoded, Layer
+from regard.layers.state import State
+from regard.models.model import Model, Source
+
+
+class Decoder(Model):
+    """scores_t = head(layer(embedding(x_1 … x_t))). As the decoder of a pair it starts from an encoded source."""
+
+    def __init__(self, embedding: Embedding, layer: Layer, head: Head | TiedHead, dropout: float) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.layer = layer
+        self.head = head
+        self.dropout = Dropout(dropout)
+
+    def start(self, source: Source | None = None, batch: int = 1) -> State:
+        if source is not None:
+            raise UserError("a language model reads no source, found one; feed it as first tokens, or build a Seq2Seq")
+        return self.layer.start(batch)
+
+    def start_from(self, encoded: Encoded) -> State:
+        return self.layer.start(len(encoded.vectors), encoded)
+
+    def forward(
+        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B T V"], State]:
+        y, state = self.layer(self.embedding(tokens), keep, state)
+        return self.head(self.dropout(y), self.embedding), state

@@ -1,0 +1,25 @@
+"""Reads a whole source at once."""
+
+from torch import Tensor, nn
+
+from regard.errors import UserError
+from regard.layers.embedding import Embedding
+from regard.layers.layer import Encoded, Layer
+from regard.models.model import Source
+
+
+class Encoder(nn.Module):
+    """h_1 … h_S = layer(embedding(x_1 … x_S)), and one vector that stands for all of it."""
+
+    def __init__(self, embedding: Embedding, layer: Layer) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.layer = layer
+
+    def forward(self, source: Source) -> Encoded:
+        tokens, keep = source
+        if tokens.shape[1] == 0:
+            raise UserError("a source must have at least one token, found none; end every source with the stop token")
+        vectors: Tensor
+        vectors, state = self.layer(self.embedding(tokens), keep, self.layer.start(len(tokens)))
+        return Encoded(vectors, keep, self.layer.summary(vectors, keep, state), state)

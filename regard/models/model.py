@@ -1,0 +1,41 @@
+"""The contract: a sequence model is a function (tokens, state) → (scores, state)."""
+
+from typing import NamedTuple
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from regard.layers.state import State
+
+
+class Source(NamedTuple):
+    """What an encoder reads: tokens, and which of them are real (None: all)."""
+
+    tokens: Int[Tensor, "B S"]
+    keep: Bool[Tensor, "B S"] | None = None
+
+
+class Model(nn.Module):
+    """Training feeds all T tokens at once, test time one by one: the same method, the same maths.
+
+    The state is a value. Feeding it never changes it, so the same state can be continued in two ways.
+    """
+
+    def start(self, source: Source | None = None, batch: int = 1) -> State:
+        """s_0. With a source, its rows give the batch, and it is encoded here, once."""
+        raise NotImplementedError
+
+    def forward(
+        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B T V"], State]:
+        """Scores (logits) for the token after each position, and the state behind the last.
+
+        `keep` is True where a token is real. Padding, wherever it stands, changes neither the state nor any other
+        score; the scores at padding mean nothing.
+        """
+        raise NotImplementedError
+
+    def step(self, token: Int[Tensor, " B"], state: State) -> tuple[Float[Tensor, "B V"], State]:
+        """`forward` for one token."""
+        scores, state = self(token[:, None], state)
+        return scores[:, 0], state

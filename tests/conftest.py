@@ -1,0 +1,20 @@
+"""Every test runs with the shapes in the signatures of layers, models and looks checked at each call."""
+
+import hypothesis
+import pytest
+import torch
+from jaxtyping import install_import_hook
+
+install_import_hook(["regard.layers", "regard.models", "regard.look"], "beartype.beartype")
+
+hypothesis.settings.register_profile("regard", deadline=None, max_examples=8, derandomize=True, database=None)
+hypothesis.settings.load_profile("regard")
+
+
+@pytest.fixture(autouse=True)
+def _same_every_time():
+    """One seed for every test, and one thread, since tests run side by side."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    yield
+    torch.set_default_dtype(torch.float32)

@@ -1,0 +1,53 @@
+"""The rooms of the house: imports point one way, and only `build` knows which class an architecture is."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent / "regard"
+# What each room may import, besides itself and what is not ours.
+MAY_IMPORT = {
+    "errors": set(),
+    "config": {"errors"},
+    "layers": {"errors"},
+    "models": {"errors", "config", "layers"},
+    "look": {"errors", "layers", "models"},
+    "text": {"errors"},
+    "data": {"errors", "config", "text"},
+    "__init__": {"errors", "config", "layers", "models", "look"},
+}
+FILES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    return path.parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    """The rooms of ours that a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "regard":
+            parts = (node.module or "").split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("regard.")}
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_imports_point_one_way(path):
+    assert imports(path) <= MAY_IMPORT[room(path)] | {room(path)}
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room(path) == "look"], ids=str)
+def test_nobody_but_the_builder_asks_which_architecture(path):
+    source = (ROOT / path).read_text().lower()
+    for name in ("lstm", "gru", "transformer", "isinstance(model"):
+        assert name not in source, f"{path} names an architecture: {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_a_file_fits_in_the_head(path):
+    assert len((ROOT / path).read_text().splitlines()) <= 400

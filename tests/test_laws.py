@@ -1,0 +1,247 @@
+"""What holds for every model, in float64. Numbers are those of the design's list of laws."""
+
+import copy
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from zoo import MODELS, SEQ2SEQ, SOURCE_VOCABULARY, VOCABULARY, begin, make, some_source, tokens
+
+import regard
+from regard import Source, select
+from regard.layers.state import leaves
+from regard.layers.tap import taps_of
+from regard.models.build import encoder_layer
+
+every_model = pytest.mark.parametrize("name", MODELS)
+
+
+def same(a: Tensor, b: Tensor, message: str = "") -> None:
+    torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-10, msg=lambda text: f"{message} {text}")
+
+
+def same_state(a: regard.State, b: regard.State) -> None:
+    for left, right in zip(leaves(a), leaves(b), strict=True):
+        same(left, right, "state")
+
+
+def by_steps(model: regard.Model, fed: Tensor, state: regard.State) -> tuple[Tensor, regard.State]:
+    scores = []
+    for t in range(fed.shape[1]):
+        one, state = model.step(fed[:, t], state)
+        scores.append(one)
+    return torch.stack(scores, 1), state
+
+
+@every_model
+@pytest.mark.parametrize("recording_gradients", [True, False])
+def test_1_forward_is_steps(name, recording_gradients):
+    model = make(name)
+    with torch.set_grad_enabled(recording_gradients):
+        state, fed = begin(model, name, 3), tokens(3, 9)
+        scores, end = model(fed, state)
+        one_by_one, last = by_steps(model, fed, state)
+    same(scores, one_by_one)
+    same_state(end, last)
+
+
+@every_model
+@given(cuts=st.sets(st.integers(1, 8)))
+def test_1_forward_is_any_cut_into_pieces(name, cuts):
+    model = make(name)
+    state, fed = begin(model, name, 2), tokens(2, 9)
+    scores, end = model(fed, state)
+    pieces = []
+    with torch.no_grad():
+        for piece in torch.tensor_split(fed, sorted(cuts), dim=1):
+            part, state = model(piece, state)
+            pieces.append(part)
+    same(scores, torch.cat(pieces, 1))
+    same_state(end, state)
+
+
+@every_model
+@given(place=st.integers(0, 7))
+def test_2_no_look_ahead(name, place):
+    model = make(name)
+    state, fed = begin(model, name, 2), tokens(2, 8)
+    other = fed.clone()
+    other[:, place] = (other[:, place] + 1) % VOCABULARY
+    before, after = model(fed, state)[0], model(other, state)[0]
+    same(before[:, :place], after[:, :place])
+    assert not torch.allclose(before[:, place], after[:, place]), "the token itself must matter"
+
+
+@every_model
+@torch.no_grad()
+def test_3_a_state_is_never_written_to(name):
+    model = make(name)
+    fed = tokens(2, 4)
+    _, state = model(fed, begin(model, name, 2))
+    _, state = model.step(fed[:, 0], state)  # grown once, so that there is spare room to write into
+    kept = copy.deepcopy(leaves(state))
+    first, future = model.step(tokens(2, 1)[:, 0], state)
+    kept_future = copy.deepcopy(leaves(future))
+    again, other_future = model.step((fed[:, 1] + 1) % VOCABULARY, state)
+    for before, after in zip(kept, leaves(state), strict=True):
+        assert torch.equal(before, after), "stepping wrote into the state it was given"
+    for before, after in zip(kept_future, leaves(future), strict=True):
+        assert torch.equal(before, after), "a second step wrote into the future of the first"
+    same(model.step(fed[:, 2], other_future)[0], by_steps(model, fed[:, 2:3], other_future)[0][:, 0])
+    assert first.shape == again.shape
+
+
+@every_model
+@pytest.mark.parametrize("rows", [[2, 0], [1, 1, 1, 0], [2], []])
+@torch.no_grad()
+def test_4_select_commutes_with_step(name, rows):
+    model, rows = make(name), torch.tensor(rows, dtype=torch.long)
+    _, state = model(tokens(3, 4), begin(model, name, 3))
+    token = tokens(3, 1)[:, 0]
+    scores, after = model.step(token, state)
+    chosen, after_chosen = model.step(token[rows], select(state, rows))
+    same(scores[rows], chosen)
+    same_state(select(after, rows), after_chosen)
+
+
+def spread(rows: list[Tensor], keep: Tensor, vocabulary: int) -> Tensor:
+    """Rows of different length in one batch, their tokens where `keep` is True and rubbish elsewhere."""
+    batch = torch.randint(vocabulary, keep.shape)
+    for row, (real, kept) in enumerate(zip(rows, keep, strict=True)):
+        batch[row, kept] = real
+    return batch
+
+
+patterns = {
+    "right": [[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0]],
+    "left": [[0, 0, 0, 1, 1, 1], [1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 1]],
+    "middle": [[1, 0, 1, 0, 1, 1], [0, 1, 0, 0, 1, 0], [1, 1, 0, 0, 0, 1]],
+    "whole row": [[0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1], [0, 1, 1, 1, 1, 0]],
+}
+
+
+@every_model
+@pytest.mark.parametrize("pattern", patterns)
+@pytest.mark.parametrize("recording_gradients", [True, False])
+def test_5_padding_and_other_rows_change_nothing(name, pattern, recording_gradients):
+    model = make(name)
+    keep = torch.tensor(patterns[pattern], dtype=torch.bool)
+    rows = [tokens(1, int(kept.sum()))[0] for kept in keep]
+    more = tokens(3, 3)
+    with torch.set_grad_enabled(recording_gradients):
+        sources = [some_source(1, steps).tokens[0] for steps in (4, 2, 6)]
+        if name in SEQ2SEQ:
+            real = torch.tensor([[0, 1, 1, 0, 1, 1, 0], [1, 1, 0, 0, 0, 0, 0], [1, 0, 1, 1, 1, 1, 1]], dtype=torch.bool)
+            state = model.start(Source(spread(sources, real, SOURCE_VOCABULARY), real))
+        else:
+            state = model.start(batch=3)
+        scores, state = model(spread(rows, keep, VOCABULARY), state, keep)
+        next_scores, _ = model(more, state)  # without `keep`: all of these are real
+        for row, (real, source) in enumerate(zip(rows, sources, strict=True)):
+            alone = model.start(Source(source[None])) if name in SEQ2SEQ else model.start()
+            if len(real):
+                expected, alone = model(real[None], alone)
+                same(scores[row, keep[row]], expected[0], f"row {row}")
+            same(next_scores[row], model(more[row : row + 1], alone)[0][0], f"after row {row}")
+
+
+@every_model
+def test_5_gradients_stay_finite_with_a_row_of_padding(name):
+    model = make(name)
+    keep = torch.tensor(patterns["whole row"], dtype=torch.bool)
+    state = model.start(Source(some_source(3, 6).tokens, keep)) if name in SEQ2SEQ else model.start(batch=3)
+    scores, _ = model(tokens(3, 6), state, keep)
+    scores[keep].logsumexp(-1).sum().backward()
+    for path, parameter in model.named_parameters():
+        assert parameter.grad is None or parameter.grad.isfinite().all(), path
+
+
+@every_model
+def test_6_traced_is_untraced(name):
+    model = make(name)
+    source, fed = some_source(2), tokens(2, 7)
+
+    def run():
+        state = model.start(source) if name in SEQ2SEQ else model.start(batch=2)
+        return model(fed, state)
+
+    scores, state = run()
+    with regard.trace(model) as seen:
+        traced, traced_state = run()
+    same(scores, traced)
+    same_state(state, traced_state)
+    assert set(seen) == set(taps_of(model)), "every tap speaks"
+    for path in seen:
+        assert len(seen.axes(path)) == seen[path].dim()
+        if path.endswith(".weights"):
+            assert (seen[path] >= 0).all()
+            same(seen[path].sum(-1), torch.ones_like(seen[path][..., 0]))
+        if path.endswith("self_attention.weights") and not path.startswith("encoder"):
+            assert torch.equal(seen[path], seen[path].tril()), "weight on what comes later"
+
+
+@every_model
+@torch.no_grad()
+def test_6_a_trace_of_steps_is_a_trace_of_the_whole(name):
+    model = make(name)
+    state, fed = begin(model, name, 2), tokens(2, 6)
+    with regard.trace(model) as whole:
+        model(fed, state)
+    with regard.trace(model) as steps:
+        by_steps(model, fed, state)
+    assert whole.keys() == steps.keys()
+    for path in whole:
+        if not path.endswith(".scores"):  # of what may not be looked at, the whole has scores and steps have none
+            same(whole[path], steps[path], path)
+
+
+@every_model
+def test_8_batched_is_single(name):
+    model = make(name)
+    source, fed = some_source(4), tokens(4, 6)
+    together, _ = model(fed, model.start(source) if name in SEQ2SEQ else model.start(batch=4))
+    for row in range(4):
+        one = slice(row, row + 1)
+        state = model.start(Source(source.tokens[one])) if name in SEQ2SEQ else model.start()
+        same(together[one], model(fed[one], state)[0])
+
+
+@every_model
+def test_8_weights_in_another_model_of_the_same_config(name):
+    model = make(name)
+    other = regard.build(MODELS[name], VOCABULARY, SOURCE_VOCABULARY if name in SEQ2SEQ else None).double().eval()
+    other.load_state_dict(model.state_dict())
+    fed, source = tokens(2, 5), some_source(2)
+    state = model.start(source) if name in SEQ2SEQ else model.start(batch=2)
+    again = other.start(source) if name in SEQ2SEQ else other.start(batch=2)
+    assert torch.equal(model(fed, state)[0], other(fed, again)[0])
+
+
+@pytest.mark.parametrize("positions", ["none", "learned", "sinusoid", "rotary"])
+def test_9_self_attention_without_positions_is_permutation_equivariant(positions):
+    settings = regard.Transformer(width=16, layers=2, heads=2, positions=positions, longest=8)
+    layer = encoder_layer(settings).double().eval()
+    x, order = torch.randn(2, 7, 16, dtype=torch.double), torch.tensor([3, 0, 6, 2, 5, 1, 4])
+    y, _ = layer(x, None, layer.start(2))
+    shuffled, _ = layer(x[:, order], None, layer.start(2))
+    if positions == "none":
+        same(shuffled, y[:, order])  # f(s(x)) = s(f(x))
+    else:
+        assert (shuffled - y[:, order]).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("name", ["lm-lstm", "lm-gru", "lm-rnn", "lm-transformer-rotary"])
+@pytest.mark.parametrize("pattern", patterns)
+def test_6_traced_is_untraced_in_float32_with_padding(name, pattern):
+    """Torch picks other kernels in float32 than in float64; they obey as well, as far as float32 can tell."""
+    model = make(name, torch.float32)
+    keep = torch.tensor(patterns[pattern], dtype=torch.bool)
+    fed = tokens(3, 6)
+    scores, state = model(fed, model.start(batch=3), keep)
+    with regard.trace(model):
+        traced, traced_state = model(fed, model.start(batch=3), keep)
+    torch.testing.assert_close(scores[keep], traced[keep], rtol=1e-4, atol=1e-5)
+    more = tokens(3, 2)
+    torch.testing.assert_close(model(more, state)[0], model(more, traced_state)[0], rtol=1e-4, atol=1e-5)

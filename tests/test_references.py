@@ -1,0 +1,160 @@
+"""The same numbers as code that we did not write: torch.nn with our weights copied in."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from regard.layers.attention import (
+    CausalSelfAttention,
+    CrossAttention,
+    MultiHead,
+    SelfAttention,
+    attend_to_inputs,
+    attend_with_keys,
+)
+from regard.layers.block import Block, FeedForward, NormAfter, NormBefore
+from regard.layers.layer import Encoded
+from regard.layers.recurrent import GRU, LSTM, RNN, Bidirectional, Recurrent, Stack
+
+CELLS = {"RNN": RNN, "LSTM": LSTM, "GRU": GRU}
+
+
+@pytest.fixture(autouse=True)
+def _in_float64():
+    torch.set_default_dtype(torch.float64)
+
+
+def close(a, b):
+    torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-10)
+
+
+@torch.no_grad()
+def copy_cell(ours: Recurrent, theirs: nn.RNNBase, suffix: str) -> None:
+    for parameter, name in [
+        (ours.W_hx.weight, "weight_ih"),
+        (ours.W_hh.weight, "weight_hh"),
+        (ours.W_hx.bias, "bias_ih"),
+        (ours.W_hh.bias, "bias_hh"),
+    ]:
+        parameter.copy_(getattr(theirs, f"{name}_{suffix}"))
+
+
+@pytest.mark.parametrize("kind", CELLS)
+@pytest.mark.parametrize("steps", [1, 9])
+def test_recurrent_layers(kind, steps):
+    theirs = getattr(nn, kind)(5, 6, num_layers=2, batch_first=True)
+    ours = Stack([CELLS[kind](5, 6), CELLS[kind](6, 6)])
+    for depth, layer in enumerate(ours.layers):
+        copy_cell(layer, theirs, f"l{depth}")
+    x = torch.randn(3, steps, 5)
+    y, state = ours(x, None, ours.start(3))
+    expected, last = theirs(x)
+    close(y, expected)
+    last = last if isinstance(last, tuple) else (last,)
+    for depth in range(2):
+        for mine, other in zip(state[depth], last, strict=True):
+            close(mine, other[depth])
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_bidirectional_layers_over_rows_of_different_length(kind):
+    theirs = getattr(nn, kind)(5, 6, bidirectional=True, batch_first=True)
+    ours = Bidirectional(CELLS[kind](5, 6), CELLS[kind](5, 6))
+    copy_cell(ours.forwards, theirs, "l0")
+    copy_cell(ours.backwards, theirs, "l0_reverse")
+    x, lengths = torch.randn(3, 7, 5), torch.tensor([4, 7, 1])
+    keep = torch.arange(7) < lengths[:, None]
+    y, state = ours(x, keep, ours.start(3))
+    packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+    expected, last = theirs(packed)
+    expected, _ = nn.utils.rnn.pad_packed_sequence(expected, batch_first=True)
+    close(y[keep], expected[keep])
+    for direction in (0, 1):
+        for mine, other in zip(state[direction], last if isinstance(last, tuple) else (last,), strict=True):
+            close(mine, other[direction])
+
+
+@torch.no_grad()
+def copy_attention(ours: MultiHead, theirs: nn.MultiheadAttention) -> None:
+    for linear, weight, bias in zip(
+        (ours.query, ours.key, ours.value),
+        theirs.in_proj_weight.chunk(3),
+        theirs.in_proj_bias.chunk(3),
+        strict=True,
+    ):
+        linear.weight.copy_(weight)
+        linear.bias.copy_(bias.add_(torch.randn_like(bias)))
+    ours.output.load_state_dict(theirs.out_proj.state_dict())
+
+
+@pytest.mark.parametrize("kind", [SelfAttention, CausalSelfAttention])
+@pytest.mark.parametrize("padded", [False, True])
+def test_multi_head_self_attention(kind, padded):
+    theirs = nn.MultiheadAttention(12, 3, batch_first=True)
+    ours = kind(12, 3)
+    copy_attention(ours, theirs)
+    x = torch.randn(2, 6, 12)
+    keep = torch.tensor([[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]], dtype=torch.bool) if padded else None
+    y, _ = ours(x, keep, None, None)
+    later = torch.ones(6, 6, dtype=torch.bool).triu(1)  # True = may not look, there
+    expected, _ = theirs(
+        x,
+        x,
+        x,
+        key_padding_mask=None if keep is None else ~keep,
+        attn_mask=later if ours.causal else None,
+        need_weights=False,
+    )
+    close(y, expected)
+
+
+def test_scaled_dot_product_of_inputs_used_directly():
+    q, x = torch.randn(2, 4, 8), torch.randn(2, 5, 8)
+    layer = attend_to_inputs(8, 8, "scaled")
+    close(layer.look(q, layer.read(x, None)), F.scaled_dot_product_attention(q, x, x))
+
+
+def test_keys_and_values_with_three_different_widths():
+    d_q, d_x, d_v = 6, 10, 4
+    q, x = torch.randn(2, 3, d_q), torch.randn(2, 5, d_x)
+    layer = attend_with_keys(d_q, d_x, d_v)
+    keys, values = layer.key(x), layer.value(x)
+    weights = torch.softmax(q @ keys.transpose(1, 2) / math.sqrt(d_q), -1)
+    y = layer.look(q, layer.read(x, None))
+    assert y.shape == (2, 3, d_v)
+    close(y, weights @ values)
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("decoder", [False, True])
+def test_transformer_block(norm_first, activation, decoder):
+    kind = nn.TransformerDecoderLayer if decoder else nn.TransformerEncoderLayer
+    theirs = kind(12, 3, 20, dropout=0.0, activation=activation, batch_first=True, norm_first=norm_first).train()
+    attentions = {"self_attention": (CausalSelfAttention if decoder else SelfAttention)(12, 3)}
+    copy_attention(attentions["self_attention"], theirs.self_attn)
+    if decoder:
+        attentions["cross_attention"] = CrossAttention(12, 3)
+        copy_attention(attentions["cross_attention"], theirs.multihead_attn)
+    feed = FeedForward(12, 20, nn.ReLU() if activation == "relu" else nn.GELU())
+    feed.W_1.load_state_dict(theirs.linear1.state_dict())
+    feed.W_2.load_state_dict(theirs.linear2.state_dict())
+    ours = Block(
+        {**attentions, "feed_forward": feed}, lambda: (NormBefore if norm_first else NormAfter)(nn.LayerNorm(12), 0.0)
+    )
+    with torch.no_grad():
+        for number, residual in enumerate(ours.residuals, 1):
+            residual.norm.weight.copy_(torch.randn(12))
+            residual.norm.bias.copy_(torch.randn(12))
+            getattr(theirs, f"norm{number}").load_state_dict(residual.norm.state_dict())
+    x, source = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
+    encoded = Encoded(source, None, source[:, -1], None)
+    y, _ = ours(x, None, ours.start(2, encoded), None)
+    if decoder:
+        later = torch.ones(5, 5, dtype=torch.bool).triu(1)
+        close(y, theirs(x, source, tgt_mask=later))
+    else:
+        close(y, theirs(x))

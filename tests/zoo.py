@@ -1,0 +1,78 @@
+"""Every architecture, small. A new one joins this list and inherits all the laws."""
+
+import torch
+from torch import Tensor
+
+from regard import LanguageModel, Model, Recurrent, Seq2Seq, Source, State, Transformer, build
+
+VOCABULARY = 11
+SOURCE_VOCABULARY = 13
+
+
+def cells(kind: str, **more) -> Recurrent:
+    return Recurrent(kind, width=12, layers=2, **more)
+
+
+def blocks(**more) -> Transformer:
+    return Transformer(**{"width": 16, "layers": 2, "heads": 2, "longest": 32, **more})
+
+
+LANGUAGE_MODELS = {
+    **{f"lm-{kind}": LanguageModel(cells(kind)) for kind in ("rnn", "lstm", "gru")},
+    "lm-transformer-none": LanguageModel(blocks(positions="none")),
+    "lm-transformer-learned": LanguageModel(blocks(positions="learned")),
+    "lm-transformer-learned-concatenated": LanguageModel(blocks(positions="learned", join="concatenate")),
+    "lm-transformer-sinusoid": LanguageModel(blocks(positions="sinusoid")),
+    "lm-transformer-sinusoid-concatenated": LanguageModel(blocks(positions="sinusoid", join="concatenate")),
+    "lm-transformer-rotary": LanguageModel(blocks(positions="rotary")),
+    "lm-transformer-as-2017": LanguageModel(
+        blocks(positions="sinusoid", norm_place="after", activation="relu"), tied=False
+    ),
+    "lm-transformer-rms-wide-keys": LanguageModel(blocks(norm="rms", heads=3, key_width=6, value_width=4)),
+    "lm-transformer-additive": LanguageModel(blocks(similarity="additive")),
+}
+SEQ2SEQ = {
+    **{
+        f"seq2seq-{kind}-{context}": Seq2Seq(cells(kind), cells(kind), context=context)
+        for kind, context in [
+            ("rnn", "none"),
+            ("rnn", "fixed"),
+            ("rnn", "attention"),
+            ("lstm", "none"),
+            ("lstm", "fixed"),
+            ("gru", "attention"),
+        ]
+    },
+    **{
+        f"seq2seq-bilstm-{similarity}": Seq2Seq(cells("lstm", bidirectional=True), cells("lstm"), similarity=similarity)
+        for similarity in ("additive", "dot", "scaled", "bilinear")
+    },
+    "seq2seq-transformer": Seq2Seq(blocks(), blocks()),
+    "seq2seq-transformer-learned": Seq2Seq(blocks(positions="learned"), blocks(positions="learned")),
+    "seq2seq-transformer-lstm": Seq2Seq(blocks(), cells("lstm")),
+    "seq2seq-bigru-transformer": Seq2Seq(cells("gru", bidirectional=True), blocks()),
+}
+MODELS = LANGUAGE_MODELS | SEQ2SEQ
+
+
+def make(name: str, dtype: torch.dtype = torch.float64) -> Model:
+    """The model with every weight disturbed, so that no bias is zero and no norm is one."""
+    torch.manual_seed(1)
+    model = build(MODELS[name], VOCABULARY, SOURCE_VOCABULARY if name in SEQ2SEQ else None).to(dtype).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    return model
+
+
+def tokens(batch: int, steps: int) -> Tensor:
+    return torch.randint(VOCABULARY, (batch, steps))
+
+
+def some_source(batch: int, steps: int = 5) -> Source:
+    return Source(torch.randint(SOURCE_VOCABULARY, (batch, steps)))
+
+
+def begin(model: Model, name: str, batch: int) -> State:
+    """A first state, with a source of its own where the model reads one."""
+    return model.start(some_source(batch)) if name in SEQ2SEQ else model.start(batch=batch)
