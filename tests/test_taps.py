@@ -51,6 +51,18 @@ def test_attention_of_a_recurrent_decoder_is_a_matrix_over_the_source():
     assert len(seen.calls["decoder.layer.attention.weights"]) == 4
 
 
+def test_a_recurrent_decoder_asks_with_its_last_state():
+    """e_{t,i} = f_att(s_{t−1}, h_i): the query at t is what the decoder put out at t − 1, and s_0 at first."""
+    model = make("seq2seq-rnn-attention")
+    state = model.start(some_source(2, 5))
+    with regard.trace(model, "decoder.*") as seen:
+        model(tokens(2, 4), state)
+    asked = seen["decoder.layer.attention.queries"][:, 0]
+    said = seen["decoder.layer.decoder.layers.1.hidden"]
+    torch.testing.assert_close(asked[:, 1:], said[:, :-1])
+    torch.testing.assert_close(asked[:, 0], state[0][-1][0])
+
+
 def test_clamping_a_cell_acts_on_what_follows():
     model = make("lm-lstm")
     fed, state = tokens(1, 6), model.start()

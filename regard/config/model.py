@@ -1,40 +1,12 @@
-"""What a model is made of, as frozen values. Every setting is checked when it is made."""
+"""What a model is made of."""
 
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, field
+from typing import Literal
 
-from regard.errors import UserError, unknown
+from regard.config.settings import Settings, at_least, fraction
+from regard.errors import UserError
 
 Similarity = Literal["additive", "dot", "scaled", "bilinear"]
-
-
-def at_least(minimum: int, default: int) -> Any:
-    return field(default=default, metadata={"minimum": minimum})
-
-
-def fraction(default: float) -> Any:
-    return field(default=default, metadata={"fraction": True})
-
-
-class Settings:
-    """A frozen dataclass whose fields are checked against their types and limits."""
-
-    def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for setting in fields(self):  # type: ignore[arg-type]
-            name, value, hint = setting.name, getattr(self, setting.name), hints[setting.name]
-            if get_origin(hint) is Literal and value not in get_args(hint):
-                raise unknown(name, value, get_args(hint))
-            if "minimum" in setting.metadata and (not isinstance(value, int) or value < setting.metadata["minimum"]):
-                raise UserError(f"{name} must be a whole number from {setting.metadata['minimum']} up, found {value}")
-            if hint is bool and not isinstance(value, bool):
-                raise UserError(f"{name} must be true or false, found {value}")
-            if "fraction" in setting.metadata and not (isinstance(value, int | float) and 0 <= value < 1):
-                raise UserError(f"{name} must be at least 0 and below 1, found {value}")
-        self.check()
-
-    def check(self) -> None:
-        """What concerns more than one setting."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +109,7 @@ class LanguageModel(Settings):
     layer: Recurrent | Transformer = field(default_factory=Transformer)
     tied: bool = True
     """Answer with the embedding read backwards, instead of with a matrix of its own."""
+    kind: Literal["language-model"] = "language-model"
 
     def check(self) -> None:
         _reads_forwards(self.layer, "a language model")
@@ -154,6 +127,7 @@ class Seq2Seq(Settings):
     """f_att between a recurrent decoder and the source; a Transformer decoder has its own."""
     tied: bool = True
     """Answer with the target embedding read backwards, instead of with a matrix of its own."""
+    kind: Literal["seq2seq"] = "seq2seq"
 
     def check(self) -> None:
         _reads_forwards(self.decoder, "a decoder")

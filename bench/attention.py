@@ -1,0 +1,40 @@
+"""Causal attention over 16,384 tokens: the T × T weights must never be in memory."""
+
+import resource
+import subprocess
+import sys
+
+from bench.measure import row
+
+STEPS, HEADS, WIDTH = 16_384, 8, 512
+
+
+def one_pass() -> None:
+    """In a process of its own: prints by how many megabytes the peak rose during the pass."""
+    import torch
+
+    from regard.layers.attention import CausalSelfAttention
+
+    layer = CausalSelfAttention(WIDTH, HEADS)
+    x = torch.randn(1, STEPS, WIDTH)
+    with torch.no_grad():
+        layer(x[:, :64], None, None, None)  # whatever torch sets up on first use
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        layer(x, None, None, None)
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+
+
+def main() -> None:
+    child = subprocess.run(
+        [sys.executable, "-c", "from bench.attention import one_pass; one_pass()"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    weights = HEADS * STEPS * STEPS * 4 // 2**20
+    row(f"attention over {STEPS:,} tokens, 8 heads of 64, causal: memory", f"{int(child.stdout):,} MB", "< 1,000 MB")
+    row("  the T × T weights alone would be", f"{weights:,} MB", "–")
+
+
+if __name__ == "__main__":
+    main()

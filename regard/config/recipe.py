@@ -1,0 +1,153 @@
+"""A recipe: data, text, model and training, in one TOML file that a person can read."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from regard.config.model import LanguageModel, ModelConfig, Recurrent, Seq2Seq
+from regard.config.settings import Settings, above_zero, at_least, fraction, from_table, with_override
+from regard.errors import UserError
+
+Where = str | tuple[str, ...]
+PRESETS = ("rnn", "lstm", "gru", "transformer")
+
+
+@dataclass(frozen=True)
+class Data(Settings):
+    """Where examples come from."""
+
+    train: Where = ""
+    """A file, a folder, two parallel files, or a built-in corpus such as "phrases:french" (see `regard corpora`)."""
+    valid: Where = ""
+    """The same for the held-out part; left out, a share of the training data is held out."""
+    test: Where = ""
+    """The same for the part that is touched once, at the end, by `regard evaluate`."""
+    share: float = fraction(0.05)
+    """How much is held out where no `valid` is given."""
+    limit: int = at_least(0, 0)
+    """Use at most so many examples for training; 0: all."""
+    longest: int = at_least(1, 256)
+    """Leave out pairs with more tokens than this on either side, and say how many."""
+
+    def check(self) -> None:
+        if not self.train:
+            raise UserError("train wants a file, a folder or the name of a built-in corpus, found nothing")
+
+
+@dataclass(frozen=True)
+class Text(Settings):
+    """What a token is."""
+
+    kind: Literal["characters", "bytes", "words", "bpe"] = "bpe"
+    """Learnt on the training text."""
+    size: int = at_least(0, 0)
+    """How many tokens at most, for words and bpe; 0: by the amount of text."""
+    shared: bool = True
+    """One set of tokens for source and target, or one for each."""
+
+
+@dataclass(frozen=True)
+class Train(Settings):
+    """How the model learns."""
+
+    steps: int = at_least(1, 3000)
+    """How many updates at most."""
+    batch: int = at_least(1, 4096)
+    """Tokens in one update, padding included, over all processes."""
+    length: int = at_least(1, 128)
+    """Tokens in a row of a language model's batch: how far gradients reach back."""
+    accumulate: int = at_least(1, 1)
+    """In how many parts a batch is computed: more parts, less memory, the same update."""
+    rate: float = above_zero(0.002)
+    """The highest learning rate."""
+    schedule: Literal["cosine", "inverse-square-root", "constant"] = "cosine"
+    """How the rate falls after the warm-up."""
+    warmup: int = at_least(0, 100)
+    """Over how many updates the rate rises from nothing."""
+    decay: float = fraction(0.05)
+    """Weight decay of matrices."""
+    momentum: float = fraction(0.98)
+    """How slowly the optimiser forgets the size of gradients (β₂)."""
+    clip: float = above_zero(1.0)
+    """Longest gradient that is let through whole."""
+    smoothing: float = fraction(0.0)
+    """Label smoothing: which part of the probability is wanted everywhere else."""
+    student: float = field(default=0.0, metadata={"probability": True})
+    """Student forcing: how often the model is fed its own prediction instead of the truth; rises from 0 to this."""
+    evaluate: int = at_least(1, 250)
+    """Look at the held-out part every so many updates; a checkpoint is written then as well."""
+    checkpoint: int = at_least(1, 250)
+    """Write a checkpoint every so many updates."""
+    metric: Literal["loss", "bleu", "chrf", "exact"] = "loss"
+    """What decides which weights are the best."""
+    patience: int = at_least(0, 0)
+    """Stop after so many looks without a better metric; 0: never."""
+    average: int = at_least(1, 1)
+    """Of how many of the last looks' weights the final ones are the mean; 1: the best look's weights alone."""
+    seed: int = at_least(0, 0)
+    """Decides everything random."""
+    device: str = "auto"
+    """cpu, cuda or mps; auto: the fastest there is."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Numbers of a forward pass; auto: bfloat16 where the device computes it fast, float32 elsewhere."""
+    parallel: Literal["ddp", "fsdp"] = "ddp"
+    """Under torchrun: every process has the whole model, or a share of it."""
+    tensorboard: bool = False
+    """Also write TensorBoard files (wants the extra of that name)."""
+
+    def check(self) -> None:
+        if not (isinstance(self.student, int | float) and 0 <= self.student <= 1):
+            raise UserError(f"student must be a probability from 0 to 1, found {self.student}")
+
+
+@dataclass(frozen=True)
+class Recipe(Settings):
+    """Everything that a training run depends on."""
+
+    data: Data
+    model: LanguageModel | Seq2Seq | str = "transformer"
+    """A section, or the name of a kind of layer: then the sizes are chosen by the amount of data."""
+    text: Text = field(default_factory=Text)
+    train: Train = field(default_factory=Train)
+    version: int = 1
+    """Of this format."""
+
+    def check(self) -> None:
+        if self.version != VERSION:
+            raise UserError(f"version must be {VERSION}, found {self.version}: another regard wrote this; use that one")
+        if isinstance(self.model, str) and self.model not in PRESETS:
+            raise UserError(f"model must be one of {', '.join(PRESETS)} or a [model] section, found '{self.model}'")
+
+
+VERSION = 1
+
+
+def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recipe:
+    """The recipe in a TOML file, with `section.key` overrides."""
+    return recipe_from(read_toml(path), overrides)
+
+
+def recipe_from(table: dict[str, Any], overrides: Mapping[str, Any] | None = None) -> Recipe:
+    for setting, value in (overrides or {}).items():
+        table = with_override(table, setting, value)
+    if "data" not in table:
+        raise UserError("a recipe wants a [data] section with train = …, found none; add it, or --data.train FILE")
+    return from_table(Recipe, table)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path} does not exist; give the path of a recipe, see examples/") from None
+    except IsADirectoryError:
+        raise UserError(f"{path} is a folder, wanted a recipe file such as recipe.toml") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not valid TOML: {error}") from None
+
+
+def carries_state(model: ModelConfig) -> bool:
+    """Whether a language model of this kind can go on from where the last batch stopped, at no cost."""
+    return isinstance(model, LanguageModel) and isinstance(model.layer, Recurrent)

@@ -1,0 +1,125 @@
+"""Frozen dataclasses ⇄ plain tables (TOML), with every setting checked when it is made."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, field, fields, is_dataclass
+from difflib import get_close_matches
+from types import UnionType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from regard.errors import UserError, unknown
+
+S = TypeVar("S", bound="Settings")
+
+
+def at_least(minimum: int, default: int) -> Any:
+    """A whole number with a lower limit."""
+    return field(default=default, metadata={"minimum": minimum})
+
+
+def fraction(default: float) -> Any:
+    """A number from 0 up to, not including, 1."""
+    return field(default=default, metadata={"fraction": True})
+
+
+def above_zero(default: float) -> Any:
+    """A positive number."""
+    return field(default=default, metadata={"above zero": True})
+
+
+class Settings:
+    """A frozen dataclass whose fields are checked against their types and limits."""
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for setting in fields(self):  # type: ignore[arg-type]
+            name, value, hint, limits = setting.name, getattr(self, setting.name), hints[setting.name], setting.metadata
+            if get_origin(hint) is Literal and value not in get_args(hint):
+                raise unknown(name, value, get_args(hint))
+            if hint is bool and not isinstance(value, bool):
+                raise UserError(f"{name} must be true or false, found {value}")
+            if hint is str and not isinstance(value, str):
+                raise UserError(f"{name} must be a text, found {value}")
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            whole = number and isinstance(value, int)
+            if hint is int and not (whole and value >= limits.get("minimum", value)):
+                limit = f" from {limits['minimum']} up" if "minimum" in limits else ""
+                raise UserError(f"{name} must be a whole number{limit}, found {value}")
+            if "fraction" in limits and not (number and 0 <= value < 1):
+                raise UserError(f"{name} must be at least 0 and below 1, found {value}")
+            if "above zero" in limits and not (number and value > 0):
+                raise UserError(f"{name} must be a number above 0, found {value}")
+        self.check()
+
+    def check(self) -> None:
+        """What concerns more than one setting."""
+
+
+def from_table(kind: type[S], table: Mapping[str, Any], section: str = "") -> S:
+    """The settings that a table spells out, the rest as by default. Errors name the section."""
+    hints = get_type_hints(kind)
+    known = {setting.name: setting for setting in fields(kind)}  # type: ignore[arg-type]
+    for name in table:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            remedy = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}"
+            raise UserError(f"no setting '{name}' in {_bracket(section)}; {remedy}")
+    values: dict[str, Any] = {}
+    for name, value in table.items():
+        inner = f"{section}.{name}" if section else name
+        kinds = [option for option in _options(hints[name]) if is_dataclass(option)]
+        if isinstance(value, Mapping) and kinds:
+            values[name] = from_table(_chosen(kinds, value, inner, known[name]), value, inner)
+        elif isinstance(value, list):
+            values[name] = tuple(value)
+        else:
+            values[name] = float(value) if hints[name] is float and isinstance(value, int) else value
+    try:
+        return kind(**values)
+    except UserError as error:
+        raise UserError(f"{_bracket(section)} {error}" if section else str(error)) from None
+
+
+def to_table(settings: Any) -> dict[str, Any]:
+    """The inverse of `from_table`: every setting, also those left as by default."""
+    table = {}
+    for setting in fields(settings):
+        value = getattr(settings, setting.name)
+        if is_dataclass(value):
+            value = to_table(value)
+        table[setting.name] = list(value) if isinstance(value, tuple) else value
+    return table
+
+
+def with_override(table: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """The table with `section.key` set; a section given as a name becomes a table only where the path asks for one."""
+    first, _, rest = path.partition(".")
+    if not rest:
+        return {**table, first: value}
+    below = table.get(first, {})
+    if not isinstance(below, dict):
+        raise UserError(
+            f"{first} is '{below}', a name for a whole section, so {path} cannot be set; write the section out"
+        )
+    return {**table, first: with_override(below, rest, value)}
+
+
+def _options(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if isinstance(hint, UnionType) else (hint,)
+
+
+def _chosen(kinds: list[Any], table: Mapping[str, Any], section: str, setting: Any) -> Any:
+    """Of several kinds of settings the one that the table's `kind` names, or the default."""
+    if len(kinds) == 1:
+        return kinds[0]
+    by_name = {name: kind for kind in kinds for name in get_args(get_type_hints(kind)["kind"])}
+    if "kind" in table:
+        if table["kind"] not in by_name:
+            raise unknown(f"{_bracket(section)} kind", table["kind"], by_name)
+        return by_name[table["kind"]]
+    if setting.default_factory is MISSING:
+        raise UserError(f"{_bracket(section)} wants a kind; choose one of {', '.join(by_name)}")
+    return type(setting.default_factory())
+
+
+def _bracket(section: str) -> str:
+    return f"[{section}]" if section else "the recipe"

@@ -1,0 +1,1 @@
+"""From files and built-in corpora to batches of examples."""

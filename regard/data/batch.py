@@ -1,0 +1,180 @@
+"""Batches. Which examples make up the batch of a step is a function of the seed and the step, and of nothing else.
+
+So a run that was stopped goes on with exactly the batches that it would have had.
+"""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.data.store import Store
+from regard.text import PADDING, START, STOP
+
+IGNORED = -100  # a target that asks nothing of the model: torch's own word for it
+
+
+class Batch(NamedTuple):
+    """What a model is fed and what it should answer. `keep` is None where every token is real."""
+
+    tokens: Int[Tensor, "B T"]
+    targets: Int[Tensor, "B T"]
+    keep: Bool[Tensor, "B T"] | None = None
+    source: Int[Tensor, "B S"] | None = None
+    source_keep: Bool[Tensor, "B S"] | None = None
+    fresh: bool = True  # False: rows go on where those of the batch before stopped
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def wanted(self) -> int:
+        """How many targets ask something."""
+        return int((self.targets != IGNORED).sum())
+
+    def rows(self, part: int, parts: int) -> "Batch":
+        """One of several equal shares of the rows, less the columns that are padding in all of them."""
+        chosen = torch.tensor_split(torch.arange(len(self)), parts)[part]
+        if not len(chosen):  # fewer rows than parts: something to compute that counts for nothing
+            first = self.rows(0, len(self))
+            return first._replace(targets=torch.full_like(first.targets, IGNORED))
+        if self.keep is None:
+            return self._replace(tokens=self.tokens[chosen], targets=self.targets[chosen])
+        assert self.source is not None
+        assert self.source_keep is not None
+        keep, source_keep = self.keep[chosen], self.source_keep[chosen]
+        wide, long = int(keep.sum(1).max()), int(source_keep.sum(1).max())
+        return Batch(
+            self.tokens[chosen, :wide],
+            self.targets[chosen, :wide],
+            keep[:, :wide],
+            self.source[chosen, :long],
+            source_keep[:, :long],
+        )
+
+
+class Batches(Protocol):
+    """An endless row of batches that can be entered anywhere."""
+
+    per_epoch: int
+
+    def at(self, step: int) -> Batch: ...
+
+
+class Windows:
+    """A text cut into windows; every epoch cuts at another place and shuffles."""
+
+    def __init__(self, text: Store, rows: int, length: int, seed: int) -> None:
+        self.tokens, self.seed = text.tokens, seed
+        self.length = min(length, len(self.tokens) - 1)
+        self.rows = min(rows, max(1, (len(self.tokens) - 1) // self.length))
+        self.windows = max(1, (len(self.tokens) - self.length) // self.length)
+        self.per_epoch = max(1, self.windows // self.rows)
+        self._plan: tuple[int, NDArray[np.int64]] | None = None
+
+    def at(self, step: int) -> Batch:
+        epoch, place = divmod(step, self.per_epoch)
+        if self._plan is None or self._plan[0] != epoch:
+            random = np.random.default_rng([self.seed, epoch])
+            offset = random.integers(0, min(self.length, len(self.tokens) - self.length * self.windows))
+            self._plan = epoch, random.permutation(self.windows) * self.length + offset
+        starts = self._plan[1][place * self.rows : (place + 1) * self.rows]
+        return _in_step(np.stack([self.tokens[start : start + self.length + 1] for start in starts]))
+
+
+class Streams:
+    """A text cut into as many streams as there are rows; each batch goes on where the last one stopped.
+
+    An epoch is every token once (but for fewer than there are rows); its last batch may be shorter.
+    """
+
+    def __init__(self, text: Store, rows: int, length: int) -> None:
+        self.tokens, self.length = text.tokens, length
+        self.rows = min(rows, max(1, (len(self.tokens) - 1) // length))
+        self.stream = (len(self.tokens) - 1) // self.rows  # tokens in each row's share
+        self.per_epoch = -(-self.stream // length)
+
+    def at(self, step: int) -> Batch:
+        begin = step % self.per_epoch * self.length
+        end = min(begin + self.length, self.stream)
+        rows = [self.tokens[row * self.stream + begin : row * self.stream + end + 1] for row in range(self.rows)]
+        return _in_step(np.stack(rows))._replace(fresh=begin == 0)
+
+
+class Buckets:
+    """Pairs of similar length together, as many as a budget of tokens allows; every epoch shuffles."""
+
+    def __init__(self, source: Store, target: Store, budget: int, seed: int) -> None:
+        self.source, self.target, self.seed = source, target, seed
+        self.sizes = np.stack([source.lengths + 1, target.lengths + 1], 1)  # with stop, and with start or stop
+        self.order = np.lexsort(self.sizes.T)  # by target length, then by source length
+        self.cuts = _cuts(self.sizes[self.order], budget)
+        self.per_epoch = len(self.cuts)
+        self._plan: tuple[int, list[NDArray[np.int64]]] | None = None
+
+    def at(self, step: int) -> Batch:
+        epoch, place = divmod(step, self.per_epoch)
+        if self._plan is None or self._plan[0] != epoch:
+            self._plan = epoch, self._shuffled(epoch)
+        return self.batch(self._plan[1][place])
+
+    def in_order(self, place: int) -> NDArray[np.int64]:
+        """Which pairs one bucket holds, without shuffling: for looking at all of them once."""
+        return self.order[slice(*self.cuts[place])]
+
+    def batch(self, pairs: NDArray[np.int64]) -> Batch:
+        sources = [np.append(self.source[i], STOP) for i in pairs]
+        fed = [np.insert(self.target[i], 0, START) for i in pairs]
+        wanted = [np.append(self.target[i], STOP) for i in pairs]
+        tokens, keep = _padded(fed, PADDING)
+        targets, _ = _padded(wanted, IGNORED)
+        source, source_keep = _padded(sources, PADDING)
+        return Batch(tokens, targets, keep, source, source_keep)
+
+    def padding(self) -> float:
+        """Which share of all batches is padding."""
+        size = [np.prod([len(rows), *rows.max(0)[k : k + 1]]) for k in (0, 1) for rows in self._all_sizes()]
+        return float(1 - self.sizes.sum() / np.sum(size))
+
+    def _all_sizes(self) -> list[NDArray[np.int64]]:
+        return [self.sizes[self.in_order(place)] for place in range(self.per_epoch)]
+
+    def _shuffled(self, epoch: int) -> list[NDArray[np.int64]]:
+        """Pairs of one size change places, then whole batches do: the sizes of batches stay what they were."""
+        random = np.random.default_rng([self.seed, epoch])
+        tie = random.random(len(self.sizes))
+        order = np.lexsort([tie, *self.sizes.T])
+        batches = [order[slice(*cut)] for cut in self.cuts]
+        return [batches[i] for i in random.permutation(len(batches))]
+
+
+def _cuts(sizes: NDArray[np.int64], budget: int) -> list[tuple[int, int]]:
+    """Where to cut a row of sizes so that each piece, padded, stays within the budget."""
+    cuts: list[tuple[int, int]] = []
+    begin, widest = 0, np.zeros(2, np.int64)
+    for end, size in enumerate(sizes):
+        wider = np.maximum(widest, size)
+        if end > begin and wider.sum() * (end + 1 - begin) > budget:
+            cuts.append((begin, end))
+            begin, wider = end, size
+        widest = wider
+    return [*cuts, (begin, len(sizes))]
+
+
+def _in_step(rows: NDArray[np.integer]) -> Batch:
+    """Every token is fed, and the one after it wanted."""
+    tokens = torch.from_numpy(rows.astype(np.int64))
+    return Batch(tokens[:, :-1], tokens[:, 1:])
+
+
+def _padded(rows: list[NDArray[np.integer]], filler: int) -> tuple[Tensor, Tensor]:
+    """Rows of different length as one matrix, and which of its cells are real."""
+    width = max(len(row) for row in rows)
+    filled = np.full((len(rows), width), filler, np.int64)
+    keep = np.zeros((len(rows), width), bool)
+    for i, row in enumerate(rows):
+        filled[i, : len(row)], keep[i, : len(row)] = row, True
+    return torch.from_numpy(filled), torch.from_numpy(keep)

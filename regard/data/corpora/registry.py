@@ -1,0 +1,59 @@
+"""The corpora that come with the toolkit, by name."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any, Literal
+
+from regard.data.corpora.cmudict import cmudict
+from regard.data.corpora.digits import COUNTS, digits
+from regard.data.corpora.phrases import phrases
+from regard.data.corpora.python_source import python_size, python_source
+from regard.data.examples import SPLITS, Kind, Pair, Split
+
+PHRASES: dict[Split, int] = {"train": 100_000, "valid": 1_000, "test": 1_000}
+
+
+@dataclass(frozen=True)
+class BuiltIn:
+    """A corpus that has a name instead of a path."""
+
+    name: str
+    kind: Kind
+    description: str
+    measure: Callable[[], str]
+    """Says how much there is. A call, for some have to look."""
+    read: Callable[[Split], Iterator[Any]]
+    """The examples of a split: `Pair`s, or documents as iterators of pieces."""
+    splits: tuple[Split, ...] = SPLITS
+
+    @property
+    def size(self) -> str:
+        return self.measure()
+
+
+def _phrases(language: Literal["french", "spanish"], split: Split) -> Iterator[Pair]:
+    for phrase in islice(phrases(language, split), PHRASES[split]):
+        yield Pair(phrase.source, phrase.target)
+
+
+def _pairs(name: str, description: str, size: str, read: Callable[[Split], Iterator[Pair]]) -> BuiltIn:
+    return BuiltIn(name, "pairs", description, lambda: size, read)
+
+
+_MADE = f"{PHRASES['train']:,} pairs"
+_DRAWN = f"{COUNTS['train']:,} pairs"
+
+CORPORA: dict[str, BuiltIn] = {
+    corpus.name: corpus
+    for corpus in (
+        _pairs("phrases:french", "English phrases and their French", _MADE, partial(_phrases, "french")),
+        _pairs("phrases:spanish", "English phrases and their Spanish", _MADE, partial(_phrases, "spanish")),
+        _pairs("digits:copy", "digits, to be said again", _DRAWN, partial(digits, "copy")),
+        _pairs("digits:reverse", "digits, to be said backwards", _DRAWN, partial(digits, "reverse")),
+        _pairs("digits:sort", "digits, to be put in order", _DRAWN, partial(digits, "sort")),
+        BuiltIn("python", "text", "the source of Python's standard library", python_size, python_source),
+        _pairs("cmudict", "English words and how they are spoken", "about 135,000 pairs", cmudict),
+    )
+}

@@ -1,0 +1,233 @@
+"""From the name of a corpus, or from files, to examples: texts, pairs, or texts with a label.
+
+A corpus is the name of a built-in one (`python`, `digits:sort`; see `corpora.registry`), a path, or two paths of files
+whose lines belong together. A built-in name comes first: `./python` is the file of that name. Files are UTF-8, plain or
+packed as .gz or .xz.
+"""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from itertools import chain, starmap, zip_longest
+from pathlib import Path
+from typing import Any
+
+from regard.data.corpora.registry import CORPORA, BuiltIn
+from regard.data.examples import SPLITS, Kind, Labelled, Pair, Split, held_out
+from regard.data.files import neighbours, no_such_file, read_lines, read_pieces, text_files
+from regard.errors import UserError, unknown
+
+__all__ = ["Labelled", "Pair", "Split", "Where", "held_out", "kind_of", "read_labelled", "read_pairs", "read_texts"]
+
+Where = str | tuple[str, ...]
+KEYS: dict[Kind, tuple[str, ...]] = {"pairs": ("source", "target"), "labels": ("label", "text"), "text": ("text",)}
+"""What a line of JSON holds, for each kind of example."""
+LONE = re.compile("[\ud800-\udfff]")
+"""Half of a character, which JSON can write and UTF-8 cannot."""
+
+
+def kind_of(where: Where) -> Kind:
+    """Which examples a corpus holds, by its name; of a .jsonl file, by the keys of its first line."""
+    found = _find(where)
+    if isinstance(found, BuiltIn):
+        return found.kind
+    ending = "" if found[0].is_dir() else _format(found[0])
+    if len(found) == 2 or ending == ".tsv":
+        return "pairs"
+    if ending != ".jsonl":
+        return "text"
+    number, first = next(_objects(found[0]), (0, {"text": ""}))  # only blank lines: the reader says so
+    for kind, keys in KEYS.items():
+        if first.keys() >= set(keys):
+            return kind
+    wanted = ", or ".join(" and ".join(keys) for keys in KEYS.values())
+    raise UserError(f"line {number} of {found[0]} has the keys {_short(', '.join(first))}; wanted are {wanted}")
+
+
+def read_texts(where: Where, split: Split | None, skipped: Counter[str] | None = None) -> Iterator[Iterator[str]]:
+    """Documents, each in pieces: a file is one, a folder has one in each file, a .jsonl file one in each line.
+
+    `split` chooses a part of a built-in corpus, or None for all of it; a file has no parts. `skipped` counts what was
+    left out, by reason.
+    """
+    found = _find(where, split)
+    if isinstance(found, BuiltIn):
+        yield from _own(found, "text", split)
+        return
+    for path in found:
+        if path.is_dir():
+            yield from (read_pieces(file) for file in text_files(path, skipped))
+        elif _format(path) == ".jsonl":
+            yield from (iter(row) for row in _filled(_from_json(path, "text"), path, skipped))
+        else:
+            yield read_pieces(path)
+
+
+def read_pairs(where: Where, split: Split | None, skipped: Counter[str] | None = None) -> Iterator[Pair]:
+    """Pairs, from two parallel files, a .jsonl file, or any file of lines `source<TAB>target`.
+
+    Further columns are ignored: files of translations often name the translator there.
+    """
+    return starmap(Pair, _rows(where, "pairs", split, skipped))
+
+
+def read_labelled(where: Where, split: Split | None, skipped: Counter[str] | None = None) -> Iterator[Labelled]:
+    """Labelled texts, from a .jsonl file or from lines `label<TAB>text`; `label text` if the first line has no tab."""
+    return starmap(Labelled, _rows(where, "labels", split, skipped))
+
+
+def _rows(where: Where, kind: Kind, split: Split | None, skipped: Counter[str] | None) -> Iterator[Sequence[str]]:
+    """The examples of a corpus of pairs or of labelled texts, whatever it comes from."""
+    found = _find(where, split)
+    if isinstance(found, BuiltIn):
+        yield from _own(found, kind, split)
+        return
+    if len(found) == 2 and kind == "labels":
+        raise UserError(f"labels and texts are read from one file, found {found[0]} and {found[1]}; join them")
+    if len(found) == 2:
+        rows = _from_parallel(*found)
+    elif _format(found[0]) == ".jsonl":
+        rows = _from_json(found[0], kind)
+    else:
+        rows = _from_tabs(found[0]) if kind == "pairs" else _from_labels(found[0])
+    yield from _filled(rows, found[0], skipped)
+
+
+def _find(where: Where, split: Split | None = None) -> BuiltIn | list[Path]:
+    """The built-in corpus of that name, or the one or two paths, which exist."""
+    names = (where,) if isinstance(where, str) else where
+    if len(names) not in (1, 2) or not all(names):
+        raise UserError(f"a corpus is a name, a path or two parallel files, found {list(names)}")
+    if len(names) == 1 and names[0] in CORPORA:
+        return CORPORA[names[0]]
+    paths = [_existing(name, may_be_corpus=len(names) == 1) for name in names]
+    if split is not None:
+        raise UserError(f"{paths[0]} has no '{split}' part, only built-in corpora have; name a file for each part")
+    return paths
+
+
+def _existing(name: str, may_be_corpus: bool) -> Path:
+    path = Path(os.path.expanduser(name))
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        if not may_be_corpus or path.suffix or path.name != name:
+            raise no_such_file(path) from None
+        family = [known for known in CORPORA if known.startswith(name.partition(":")[0] + ":")]
+        if family:  # the nearest spelling of phrases:german would not be what is meant
+            raise UserError(f"file or corpus '{name}' does not exist; choose one of {', '.join(family)}") from None
+        nearby = [*CORPORA, *neighbours(path)]
+        raise unknown("file or corpus", name, nearby if get_close_matches(name, nearby) else CORPORA) from None
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; check the path and its permissions") from error
+    return path
+
+
+def _own(corpus: BuiltIn, wanted: Kind, split: Split | None) -> Iterator[Any]:
+    """A built-in corpus's examples: those of one of its parts, or all."""
+    if corpus.kind != wanted:
+        others = ", ".join(name for name, other in CORPORA.items() if other.kind == wanted)
+        remedy = f"choose one of {others}, or give a file" if others else "give a file"
+        raise UserError(f"corpus '{corpus.name}' holds {corpus.kind}, {wanted} is wanted; {remedy}")
+    return chain.from_iterable(corpus.read(part) for part in ([split] if split else SPLITS))
+
+
+def _format(path: Path) -> str:
+    """How a file's name ends, once .gz or .xz is off."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    return next((suffix for suffix in reversed(suffixes) if suffix not in (".gz", ".xz")), "")
+
+
+def _from_parallel(first: Path, second: Path) -> Iterator[list[str]]:
+    lines = read_lines(first), read_lines(second)
+    for number, (source, target) in enumerate(zip_longest(*lines), 1):
+        if source is not None and target is not None:
+            yield [source, target]
+            continue
+        longer, shorter, rest = (first, second, lines[0]) if target is None else (second, first, lines[1])
+        raise UserError(
+            f"{longer} has {number + sum(1 for _ in rest)} lines, {shorter} has {number - 1}: line {number} of "
+            f"{longer.name}, {_short(source or target or '')}, has no partner; both files must have the same lines"
+        )
+
+
+def _from_tabs(path: Path) -> Iterator[list[str]]:
+    for number, line in _numbered(path):
+        if "\t" not in line:
+            raise UserError(f"line {number} of {path}, {_short(line)}, has no tab; write the source, a tab, the target")
+        yield line.split("\t")[:2]
+
+
+def _from_labels(path: Path) -> Iterator[list[str]]:
+    mark = ""
+    for number, line in _numbered(path):
+        mark = mark or ("\t" if "\t" in line else " ")
+        label, found, text = line.partition(mark)
+        if not (found and label.strip()):
+            name = "tab" if mark == "\t" else "space"
+            raise UserError(
+                f"line {number} of {path}, {_short(line)}, has no label; write the label, a {name}, the text"
+            )
+        yield [label.strip(), text]
+
+
+def _from_json(path: Path, kind: Kind) -> Iterator[list[str]]:
+    """What each line of a .jsonl file has under the keys of this kind. A label may be a number."""
+    for number, found in _objects(path):
+        row = []
+        for key in KEYS[kind]:
+            if key not in found:
+                wanted = " and ".join(KEYS[kind])
+                raise UserError(f"line {number} of {path} has the keys {_short(', '.join(found))}; wanted are {wanted}")
+            value = found[key]
+            if key == "label" and isinstance(value, int):
+                value = json.dumps(value)
+            if not isinstance(value, str):
+                raise UserError(f"line {number} of {path}: {key} must be text, found {_short(value)}")
+            if LONE.search(value):
+                raise UserError(
+                    f"line {number} of {path}: {key} holds half a character (a lone surrogate); mend or drop it"
+                )
+            row.append(value)
+        yield row
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in _numbered(path):
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise UserError(f"line {number} of {path}, {_short(line)}, is not a JSON object; write one on each line")
+        yield number, found
+
+
+def _numbered(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers from 1."""
+    return ((number, line) for number, line in enumerate(read_lines(path), 1) if line.strip())
+
+
+def _filled(rows: Iterator[list[str]], path: Path, skipped: Counter[str] | None) -> Iterator[list[str]]:
+    """The rows that have something on every side. Those with nothing on any are no more than a blank line."""
+    some = False
+    for row in rows:
+        sides = sum(1 for side in row if side.strip())
+        if sides == len(row):
+            some = True
+            yield row
+        elif sides and skipped is not None:
+            skipped["one side empty"] += 1
+    if not some:
+        raise UserError(
+            f"{path} has no example: every line is blank, or one side of it is; give a file with text in it"
+        )
+
+
+def _short(value: object, most: int = 40) -> str:
+    """A value as an error shows it: on one line, not longer than a glance."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return repr(text if len(text) <= most else text[:most] + "…")

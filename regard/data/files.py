@@ -1,0 +1,152 @@
+"""Files as text: unpacked, decoded and cut into pieces or lines, never more in memory than a piece or a line."""
+
+import gzip
+import lzma
+import os
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from difflib import get_close_matches
+from io import BufferedIOBase
+from pathlib import Path
+from typing import NamedTuple
+
+from regard.errors import UserError
+
+BLOCK = 1 << 18
+PIECE = 1 << 20
+"""Bytes read at once, and bytes without a line end after which a line is cut all the same."""
+
+MARK = "\ufeff"
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+"""The byte order mark, as text and as UTF-16 writes it. In UTF-8 it says nothing and is dropped."""
+
+
+def read_pieces(path: Path) -> Iterator[str]:
+    """A file's text as it is, in pieces of about a megabyte at most that end where a line ends.
+
+    Only a line longer than a piece is cut within. Joined, the pieces are the whole text.
+    """
+    held, start, found = b"", _Spot(), False
+    for block in _blocks(path):
+        if not (found or held) and block.startswith(UTF16):
+            raise UserError(f"{path} is in UTF-16, UTF-8 is wanted; convert it: iconv -f utf-16 -t utf-8")
+        if b"\0" in block:
+            raise UserError(f"{path} is a binary file (it has a zero byte), text in UTF-8 is wanted; leave it out")
+        data = held + block
+        end = data.rfind(b"\n") + 1
+        if not end and len(data) >= PIECE:
+            end = _last_character(data)
+        if end:
+            text = _decode(data[:end], path, start)
+            yield text if found else text.removeprefix(MARK)
+            start, found = start.after(data[:end]), True
+        held = data[end:]
+    last = _decode(held, path, start)
+    if not found:
+        last = last.removeprefix(MARK)
+    if last:
+        yield last
+    elif not found:
+        raise UserError(f"{path} is empty; give a file with text in it")
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    r"""A file's lines without their ends. A line ends with \n or \r\n and with nothing else that Unicode knows."""
+    rest = ""
+    for piece in read_pieces(path):
+        *lines, rest = (rest + piece).split("\n")
+        for line in lines:
+            yield line.removesuffix("\r")
+    if rest:
+        yield rest.removesuffix("\r")
+
+
+def text_files(folder: Path, skipped: Counter[str] | None = None) -> Iterator[Path]:
+    """The files in a folder and the folders within it, by name. Empty and binary ones are skipped and counted."""
+    found, skipped = False, Counter() if skipped is None else skipped
+    for path in sorted(folder.rglob("*")):
+        if any(part.startswith(".") for part in path.relative_to(folder).parts) or not path.is_file():
+            continue
+        opening = next(_blocks(path), b"")
+        if not opening:
+            skipped["empty file"] += 1
+        elif b"\0" in opening and not opening.startswith(UTF16):
+            skipped["binary file"] += 1
+        else:
+            found = True
+            yield path
+    if not found:
+        raise UserError(f"folder {folder} has no text file in it; hidden, empty and binary files do not count")
+
+
+def no_such_file(path: Path) -> UserError:
+    """The error for a path where nothing is, with the name that was probably meant."""
+    close = get_close_matches(path.name, neighbours(path), n=1)
+    remedy = f"did you mean '{path.with_name(close[0])}'?" if close else "check the path"
+    return UserError(f"{path} does not exist; {remedy}")
+
+
+def neighbours(path: Path) -> list[str]:
+    """The names in the folder in which a path was looked for, if there is such a folder."""
+    try:
+        return os.listdir(path.parent)
+    except OSError:
+        return []
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """A file's bytes, unpacked, some at a time. Whatever goes wrong on the disk is said here."""
+    if path.is_dir():
+        raise UserError(f"{path} is a folder where a file is wanted; name a file in it")
+    try:
+        with _open(path) as file:
+            while block := file.read(BLOCK):
+                yield block
+    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError):
+        tool = "gzip" if path.suffix.lower() == ".gz" else "xz"
+        raise UserError(f"{path} is damaged or cut short (ask {tool} -t); fetch or pack it again") from None
+    except FileNotFoundError:
+        raise no_such_file(path) from None
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; check the path and its permissions") from error
+
+
+def _open(path: Path) -> BufferedIOBase:
+    match path.suffix.lower():
+        case ".gz":
+            return gzip.open(path, "rb")
+        case ".xz":
+            return lzma.open(path, "rb")
+        case _:
+            return path.open("rb")
+
+
+class _Spot(NamedTuple):
+    """A place in a file: the number of the line, and how many of its bytes stand before."""
+
+    line: int = 1
+    byte: int = 0
+
+    def after(self, data: bytes) -> "_Spot":
+        lines = data.count(b"\n")
+        return _Spot(self.line + lines, len(data) - data.rfind(b"\n") - 1 + (0 if lines else self.byte))
+
+
+def _decode(data: bytes, path: Path, start: _Spot) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        spot = start.after(data[: error.start])
+        raise UserError(
+            f"{path} is not UTF-8: line {spot.line}, byte {spot.byte + 1} is 0x{data[error.start]:02x}; "
+            "if it is Latin-1, convert it: iconv -f latin1 -t utf-8"
+        ) from None
+
+
+def _last_character(data: bytes) -> int:
+    """Where the last character begins, for a cut that splits none. In UTF-8 its other bytes begin with the bits 10."""
+    end = len(data) - 1
+    while end > len(data) - 4 and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return end

@@ -1,0 +1,1 @@
+"""Test time is sequential: choose a token, feed it back. Never asks which architecture it holds."""

@@ -1,0 +1,40 @@
+"""Nothing a user made is ever half-written: a file appears whole, or the one that was there before stays."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from regard.errors import UserError
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path to write to. When the block ends well it is flushed to the disk and takes the place of `path`."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield partial
+        with partial.open("rb+") as file:
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        kept = "; the earlier one is untouched" if path.exists() else ""
+        raise UserError(
+            f"cannot write {path}: {error.strerror or error}{kept}; check the folder and the space left on it"
+        ) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """A small text file, whole or not at all."""
+    with replacing(path) as partial:
+        partial.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_with(path: Path, write: Callable[[Path], object]) -> None:
+    """Whatever `write` writes to the path it is given, whole or not at all."""
+    with replacing(path) as partial:
+        write(partial)

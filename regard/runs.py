@@ -1,0 +1,153 @@
+"""A run folder: all that training hands on. Raw text in, raw text out; nothing in it is ever executed.
+
+config.toml, tokenizer.json, model.safetensors, log.jsonl; checkpoint.safetensors while there is more to train.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from regard.config import LanguageModel, ModelConfig, Recipe, Seq2Seq, recipe_from, to_table
+from regard.config.recipe import read_toml
+from regard.disk import write_text, write_with
+from regard.errors import UserError
+from regard.models.build import build
+from regard.models.model import Model
+from regard.text import Tokenizer, load
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where a run keeps what."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        return self.path / "config.toml"
+
+    @property
+    def tokenizer(self) -> Path:
+        return self.path / "tokenizer.json"
+
+    @property
+    def source_tokenizer(self) -> Path:
+        """Only where source and target have tokens of their own."""
+        return self.path / "source-tokenizer.json"
+
+    @property
+    def weights(self) -> Path:
+        return self.path / "model.safetensors"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.path / "checkpoint.safetensors"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "log.jsonl"
+
+    @property
+    def curve(self) -> Path:
+        return self.path / "curve.png"
+
+    def tokens(self, part: str) -> Path:
+        """Encoded examples."""
+        return self.path / "tokens" / part
+
+    def look(self, step: int) -> Path:
+        """Weights at one look at the held-out part, kept for a mean."""
+        return self.path / "looks" / f"{step:08}.safetensors"
+
+    def write_config(self, recipe: Recipe) -> None:
+        write_text(self.config, tomli_w.dumps(to_table(recipe)))
+
+    def read_config(self) -> Recipe:
+        if not self.config.exists():
+            raise UserError(
+                f"{self.path} is not a run (it has no config.toml); give the folder that `regard train` made"
+            )
+        try:
+            return recipe_from(read_toml(self.config))
+        except UserError as error:
+            raise UserError(f"{self.config}: {error}") from None
+
+    def write_weights(self, path: Path, tensors: dict[str, Tensor]) -> None:
+        write_with(path, lambda partial: save_file({k: v.contiguous() for k, v in tensors.items()}, partial))
+
+    def read_log(self) -> list[dict[str, Any]]:
+        """One entry for each look and each hundredth of the way; a last line that was cut off is left out."""
+        if not self.log.exists():
+            return []
+        entries = []
+        for line in self.log.read_text(encoding="utf-8").splitlines():
+            try:
+                entries.append(json.loads(line))
+            except ValueError:
+                break
+        return entries
+
+    def write_log(self, entries: Iterable[dict[str, Any]]) -> None:
+        write_text(self.log, "".join(json.dumps(entry) + "\n" for entry in entries))
+
+
+@dataclass(frozen=True)
+class Run:
+    """A trained model with its tokenizers."""
+
+    folder: Folder
+    recipe: Recipe
+    tokenizer: Tokenizer
+    source_tokenizer: Tokenizer
+
+    @property
+    def model_config(self) -> ModelConfig:
+        assert isinstance(self.recipe.model, LanguageModel | Seq2Seq)
+        return self.recipe.model
+
+    @cached_property
+    def model(self) -> Model:
+        """The model with the weights of this run, ready to answer."""
+        model = self.new_model()
+        load_weights(model, self.folder.weights)
+        return model.eval()
+
+    def new_model(self) -> Model:
+        """The same with new weights."""
+        translates = isinstance(self.model_config, Seq2Seq)
+        return build(
+            self.model_config, self.tokenizer.vocabulary, self.source_tokenizer.vocabulary if translates else None
+        )
+
+
+def load_run(path: str | Path) -> Run:
+    """The run in a folder."""
+    folder = Folder(Path(path))
+    recipe = folder.read_config()
+    tokenizer = load(folder.tokenizer)
+    source = load(folder.source_tokenizer) if folder.source_tokenizer.exists() else tokenizer
+    return Run(folder, recipe, tokenizer, source)
+
+
+def load_weights(model: nn.Module, path: Path) -> None:
+    try:
+        model.load_state_dict(load_file(path))
+    except FileNotFoundError:
+        raise UserError(
+            f"{path} does not exist: this run has not been trained; run `regard train {path.parent}`"
+        ) from None
+    except SafetensorError as error:
+        raise UserError(f"{path} is damaged ({error}); restore it from a copy, or train again") from None
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(
+            f"{path} does not fit the model in config.toml ({reason}); they are of different runs"
+        ) from None

@@ -1,0 +1,8 @@
+"""Between text and numbers: one small class for each way of cutting text into tokens, learnt on the user's own text."""
+
+from regard.text.files import load, save
+from regard.text.kinds import KINDS, train_tokenizer
+from regard.text.special import PADDING, START, STOP, UNKNOWN
+from regard.text.tokenizer import Tokenizer
+
+__all__ = ["KINDS", "PADDING", "START", "STOP", "UNKNOWN", "Tokenizer", "load", "save", "train_tokenizer"]

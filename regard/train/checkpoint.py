@@ -1,0 +1,99 @@
+"""Everything that training needs to go on exactly where it stopped, as one file that holds tensors and JSON only."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from regard.disk import write_with
+from regard.errors import UserError
+from regard.layers.state import State, leaves
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come. Learning rate, batches and random numbers all follow from `step`."""
+
+    step: int = 0
+    best: float | None = None
+    best_step: int = 0
+    without_better: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    looks: tuple[int, ...] = field(default=())  # steps whose weights are kept for the mean
+
+    @classmethod
+    def from_json(cls, text: str) -> "Progress":
+        values = json.loads(text)
+        return cls(**{**values, "looks": tuple(values["looks"])})
+
+
+def save_checkpoint(
+    path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, carried: State, progress: Progress
+) -> None:
+    """Weights, the optimiser's memory, the state carried from batch to batch, and how far we are."""
+    tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
+    for number, memory in optimiser.state_dict()["state"].items():
+        tensors |= {f"optimiser.{number}.{name}": value for name, value in memory.items()}
+    tensors |= {f"carried.{number}": leaf for number, leaf in enumerate(leaves(carried))}
+    metadata = {"version": str(VERSION), "progress": json.dumps(asdict(progress))}
+    write_with(path, lambda partial: save_file({k: v.contiguous() for k, v in tensors.items()}, partial, metadata))
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What `save_checkpoint` wrote."""
+
+    model: dict[str, Tensor]
+    optimiser: dict[int, dict[str, Tensor]]
+    carried: list[Tensor]
+    progress: Progress
+
+    def restore(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> None:
+        model.load_state_dict(self.model)
+        optimiser.load_state_dict({**optimiser.state_dict(), "state": self.optimiser})
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if metadata.get("version") != str(VERSION):
+            found = metadata.get("version", "none")
+            raise UserError(
+                f"{path} has version {found}, this regard reads {VERSION}; train with the regard that wrote it"
+            )
+        progress = Progress.from_json(metadata["progress"])
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise UserError(f"{path} is damaged ({error}); delete it to start this run again") from None
+    memory: dict[int, dict[str, Tensor]] = {}
+    carried: dict[int, Tensor] = {}
+    model: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        part, _, rest = name.partition(".")
+        if part == "optimiser":
+            number, _, key = rest.partition(".")
+            memory.setdefault(int(number), {})[key] = tensor
+        elif part == "carried":
+            carried[int(rest)] = tensor
+        else:
+            model[rest] = tensor
+    return Checkpoint(model, memory, [carried[number] for number in sorted(carried)], progress)
+
+
+def mean_of(paths: list[Path]) -> dict[str, Tensor]:
+    """The mean of several models' weights, which is often better than each of them."""
+    total: dict[str, Tensor] = {}
+    for path in paths:
+        with safe_open(path, "pt") as file:
+            for name in file.keys():  # noqa: SIM118
+                value = file.get_tensor(name).double() / len(paths)
+                total[name] = total[name] + value if name in total else value
+    return {name: value.float() for name, value in total.items()}

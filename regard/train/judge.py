@@ -1,0 +1,65 @@
+"""`regard evaluate`: every figure of a run, on its own held-out data or on other data."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.config import Where, carries_state
+from regard.data import store
+from regard.data.corpus import kind_of, read_pairs, read_texts
+from regard.errors import UserError
+from regard.runs import Run, load_run
+from regard.text import START, STOP
+from regard.train.evaluate import answers, look, text_scores
+from regard.train.loss import Objective
+from regard.train.parallel import World
+from regard.train.prepare import Material, material, sides_of
+
+
+def judge(path: Path, where: Where | None = None) -> dict[str, Any]:
+    """Figures by name, with their signatures. Without data: on the run's test part, or else its held-out one."""
+    run = load_run(path)
+    split = None
+    part = "given data"
+    if where is None:
+        where, split = sides_of(run.recipe.data, "test")
+        part = "test"
+    if not where:
+        return {"data": "held out", **_figures(run, material(run.folder), None)}
+    if kind_of(where) != material(run.folder).kind:
+        raise UserError(f"{where} holds {kind_of(where)}, this run was trained on {material(run.folder).kind}")
+    if kind_of(where) == "text":
+        return {"data": part, **_figures(run, _text(run, where, split), None)}
+    pairs = list(read_pairs(where, split))
+    sources = run.source_tokenizer.encode_all([pair.source for pair in pairs])
+    targets = run.tokenizer.encode_all([pair.target for pair in pairs])
+    size = sum(len(pair.target.encode()) for pair in pairs)
+    held = tuple(store.gather(side) for side in (sources, targets))
+    return {"data": part, **_figures(run, Material("pairs", (), held, size, {}), [pair.target for pair in pairs])}
+
+
+def _text(run: Run, where: Where, split: Any) -> Material:
+    tokens: list[int] = []
+    size = 0
+    for document in read_texts(where, split):
+        text = "".join(document)
+        tokens += [START, *run.tokenizer.encode(text), STOP]
+        size += len(text.encode())
+    return Material("text", (), (store.gather([tokens]),), size, {})
+
+
+def _figures(run: Run, held: Material, references: list[str] | None) -> dict[str, Any]:
+    device = torch.device("cpu")
+    objective = Objective(run.model, 0.0, torch.float32)
+    length, carry = run.recipe.train.length, carries_state(run.model_config)
+    figures: dict[str, Any] = dict(look(objective, held, device, World(), length, carry))
+    if held.kind == "pairs":
+        source, target = held.valid
+        outputs = answers(run.model, [source[i] for i in range(len(source))], run.tokenizer, device)  # type: ignore[misc]
+        references = references or [run.tokenizer.decode(target[i]) for i in range(len(target))]
+        for name, score in text_scores(outputs, references).items():
+            figures[name] = score.value
+            if score.signature:
+                figures[f"{name}_signature"] = score.signature
+    return figures

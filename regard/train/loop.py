@@ -1,0 +1,305 @@
+"""The training loop: one for every model, every kind of data, one process or many."""
+
+import dataclasses
+import math
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from regard.config import Recipe, Train, carries_state, to_table
+from regard.data.batch import Batches, Buckets, Streams, Windows
+from regard.errors import UserError
+from regard.layers.state import State, leaves, like, map_state
+from regard.runs import Folder, Run, load_run
+from regard.train.checkpoint import Progress, load_checkpoint, mean_of, save_checkpoint
+from regard.train.evaluate import answers, better, detached, look, rounded, text_scores, to_device
+from regard.train.loss import Objective
+from regard.train.optim import optimiser, rate_at
+from regard.train.parallel import World, device_of, precision_of, world
+from regard.train.prepare import Material, material, prepare, skipped_line
+from regard.train.report import Report, draw_curve
+
+ANSWERS = 500  # held-out pairs that are translated at a look
+
+
+class Interrupted(Exception):
+    """The user asked to stop; everything so far is in the checkpoint."""
+
+
+def train(recipe: Recipe | None, path: Path, report: Report | None = None) -> Run:
+    """Trains a run, or goes on with it where it stopped. Without a recipe the run's own is used."""
+    report = report or Report()
+    folder = Folder(path)
+    with world() as ours:
+        if not ours.leads:
+            report = Report(quiet=True)
+        ours.first(lambda: _open(folder, recipe, report))
+        run = load_run(folder.path)
+        training = Training(run, ours, report)
+        with training.stoppable():
+            training.to_the_end()
+        return run
+
+
+def _open(folder: Folder, recipe: Recipe | None, report: Report) -> None:
+    """Prepares a new run, or checks that an old one is the one meant."""
+    if not folder.config.exists():
+        if recipe is None:
+            folder.read_config()  # says that this is no run
+            return
+        report.say(
+            f"preparing {recipe.data.train if isinstance(recipe.data.train, str) else ', '.join(recipe.data.train)}"
+        )
+        prepare(folder, recipe)
+    elif recipe is not None:
+        there = folder.read_config()
+        _same(to_table(there), to_table(recipe), folder.path)
+        if there.train != recipe.train:
+            folder.write_config(dataclasses.replace(there, train=recipe.train))
+
+
+def _same(there: dict[str, Any], here: dict[str, Any], path: Path) -> None:
+    """A run goes on only with its own data, text and model; how it trains may change."""
+    for section in ("data", "text", "model"):
+        if there[section] == here[section] or isinstance(here[section], str):
+            continue
+        name = next(key for key, value in here[section].items() if there[section].get(key) != value)
+        raise UserError(
+            f"{path} holds a run with another {section}.{name} "
+            f"({there[section].get(name)}, here {here[section][name]}); choose another folder with --run, or delete it"
+        )
+
+
+@dataclass
+class Training:
+    """A run on its way. All that changes is in the model, the optimiser, the carried state and `progress`."""
+
+    run: Run
+    world: World
+    report: Report
+
+    def __post_init__(self) -> None:
+        self.folder, self.settings = self.run.folder, self.run.recipe.train
+        self.device = device_of(self.settings.device)
+        self.material: Material = material(self.folder)
+        self.carry = carries_state(self.run.model_config)
+        self.batches = batches_for(self.material, self.settings, self.carry)
+        torch.manual_seed(self.settings.seed)
+        self.model = self.run.new_model().to(self.device)
+        self.objective = Objective(
+            self.model, self.settings.smoothing, precision_of(self.settings.precision, self.device)
+        )
+        self.optimiser = optimiser(self.model, self.settings)
+        self.carried: State = None
+        self.progress = Progress()
+        self.stop_asked = False
+        if self.folder.checkpoint.exists():
+            self._restore()
+        self.wrapped: nn.Module = self.objective
+        if self.world.size > 1:
+            self.wrapped = nn.parallel.DistributedDataParallel(self.objective)
+
+    # ---- from beginning to end
+
+    def to_the_end(self) -> None:
+        entries = [e for e in self.folder.read_log() if e["step"] <= self.progress.step]
+        self._introduce()
+        self.report.begin(self.settings.steps, self.progress.step)
+        began, seconds_before, tokens_before = time.monotonic(), self.progress.seconds, self.progress.tokens
+        since_look: list[float] = []
+        try:
+            while self.progress.step < self.settings.steps and not self._out_of_patience():
+                since_look.append(self.update())
+                seconds = time.monotonic() - began
+                self._advance(seconds=seconds_before + seconds)
+                speed = (self.progress.tokens - tokens_before) / seconds
+                self.report.step(self.progress.step, since_look[-1], speed)
+                last = self.progress.step == self.settings.steps
+                if self.progress.step % self.settings.evaluate == 0 or last:
+                    entry = self.look(sum(since_look) / len(since_look), speed)
+                    entries.append(entry)
+                    since_look = []
+                    self._record(entries)
+                    self.checkpoint()
+                elif self.progress.step % self.settings.checkpoint == 0:
+                    self.checkpoint()
+                if self.stop_asked:
+                    self.checkpoint()
+                    raise Interrupted(
+                        f"stopped at step {self.progress.step}; go on with: regard train {self.folder.path}"
+                    )
+        finally:
+            self.report.end()
+        self.finish()
+
+    def update(self) -> float:
+        """One step: everything random in it follows from the seed and the step."""
+        step, settings = self.progress.step, self.settings
+        torch.manual_seed((settings.seed << 32) + step * 1024 + self.world.rank)
+        batch = self.batches.at(step)
+        if batch.fresh:
+            self.carried = None
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate_at(step, settings)
+        self.optimiser.zero_grad()
+        wanted = batch.wanted
+        loss = torch.zeros(1, dtype=torch.double)
+        states = []
+        mine = self.world.rank * settings.accumulate
+        for number in range(mine, mine + settings.accumulate):
+            part = to_device(batch.rows(number, self.world.size * settings.accumulate), self.device)
+            state = None if self.carried is None else self.carried[number - mine]
+            outcome = self.wrapped(part, state, settings.student * step / settings.steps)
+            (outcome.loss * self.world.size / wanted).backward()  # DDP takes the mean over processes
+            states.append(detached(outcome.state) if self.carry else None)
+            loss += outcome.loss.item()
+        self.carried = states if self.carry else None
+        mean = self.world.total(loss).item() / wanted
+        length = nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
+        if not (math.isfinite(mean) and math.isfinite(length)):
+            self._not_a_number(step)
+        self.optimiser.step()
+        self._advance(step=step + 1, tokens=self.progress.tokens + wanted)
+        return mean
+
+    def look(self, loss: float, speed: float) -> dict[str, Any]:
+        """Held-out figures, the best weights so far on the disk, and the log's entry."""
+        settings = self.settings
+        held: dict[str, float] = look(
+            self.objective, self.material, self.device, self.world, settings.length, self.carry
+        )
+        if self.material.kind == "pairs" and settings.metric != "loss":
+            held |= {name: score.value for name, score in self.translated().items()}
+        step, value = self.progress.step, held[settings.metric]
+        best = better(settings.metric, value, self.progress.best)
+        if self.world.leads:
+            if best:
+                self.folder.write_weights(self.folder.weights, self.model.state_dict())
+            if settings.average > 1:
+                self.folder.write_weights(self.folder.look(step), self.model.state_dict())
+        self._advance(looks=(*self.progress.looks, step)[-settings.average :])
+        if best:
+            self._advance(best=value, best_step=step, without_better=0)
+        else:
+            self._advance(without_better=self.progress.without_better + 1)
+        return {
+            "step": step,
+            "loss": round(loss, 5),
+            "held_out": rounded(held),
+            "best": best,
+            "rate": rate_at(step - 1, settings),
+            "tokens": self.progress.tokens,
+            "tokens_per_second": round(speed),
+            "seconds": round(self.progress.seconds, 1),
+        }
+
+    def translated(self) -> dict[str, Any]:
+        """Scores of what the model itself writes for the first held-out pairs."""
+        source, target = self.material.valid
+        count = min(ANSWERS, len(source))
+        outputs = answers(self.model, [source[i] for i in range(count)], self.run.tokenizer, self.device)  # type: ignore[misc]
+        return text_scores(outputs, [self.run.tokenizer.decode(target[i]) for i in range(count)])
+
+    def finish(self) -> None:
+        """The weights that are handed on: the best look's, or the mean of the last ones."""
+        if self.settings.average > 1 and self.world.leads:
+            mean = mean_of([self.folder.look(step) for step in self.progress.looks])
+            self.folder.write_weights(self.folder.weights, mean)
+        if self.world.leads:
+            draw_curve(self.folder.curve, self.folder.read_log())
+            best = f"best {self.settings.metric} {self.progress.best:.4f} at step {self.progress.best_step:,}"
+            self.report.say(f"{best}, {self.progress.seconds:,.0f} s; the run is in {self.folder.path}")
+
+    # ---- keeping and going on
+
+    def checkpoint(self) -> None:
+        """Everything needed to go on, safely on the disk."""
+        everywhere: State = None
+        if self.carried is not None:
+            parts = [leaves(part) for part in self.carried]
+            together = [torch.cat(leaf) for leaf in zip(*parts, strict=True)]
+            everywhere = tuple(self.world.joined(leaf) for leaf in together)
+        if self.world.leads:
+            save_checkpoint(self.folder.checkpoint, self.model, self.optimiser, everywhere, self.progress)
+
+    def _restore(self) -> None:
+        saved = load_checkpoint(self.folder.checkpoint)
+        saved.restore(self.model, self.optimiser)
+        self.progress = saved.progress
+        if saved.carried:
+            mine, parts = self.world.rank * self.settings.accumulate, self.world.size * self.settings.accumulate
+            shares = [[torch.tensor_split(leaf, parts)[number] for leaf in saved.carried] for number in range(parts)]
+            template = self.model.start(batch=1)
+            there = [like(template, share) for share in shares[mine : mine + self.settings.accumulate]]
+            self.carried = [map_state(lambda leaf: leaf.to(self.device), state) for state in there]
+        self.report.say(f"going on from step {self.progress.step:,} of {self.folder.path}")
+
+    @contextmanager
+    def stoppable(self) -> Iterator[None]:
+        """Ctrl-C finishes the step and checkpoints; a second one stops at once."""
+
+        def ask(number: int, frame: object) -> None:
+            if self.stop_asked:
+                raise KeyboardInterrupt
+            self.stop_asked = True
+            self.report.say("finishing this step, then stopping (Ctrl-C again to stop at once)")
+
+        try:
+            before = signal.signal(signal.SIGINT, ask)
+        except ValueError:  # not in the main thread: whoever runs us decides
+            yield
+            return
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _record(self, entries: list[dict[str, Any]]) -> None:
+        if self.world.leads:
+            self.folder.write_log(entries)
+            self.report.look(entries[-1])
+
+    def _advance(self, **changes: Any) -> None:
+        self.progress = dataclasses.replace(self.progress, **changes)
+
+    def _out_of_patience(self) -> bool:
+        return 0 < self.settings.patience <= self.progress.without_better
+
+    def _not_a_number(self, step: int) -> None:
+        kept = (
+            f"the last good checkpoint is in {self.folder.path}"
+            if self.folder.checkpoint.exists()
+            else "nothing is lost"
+        )
+        raise UserError(
+            f"the loss is no longer a number at step {step + 1}; {kept}; try a lower train.rate "
+            f"(now {self.settings.rate}), a longer train.warmup (now {self.settings.warmup}) "
+            f"or a smaller train.clip (now {self.settings.clip})"
+        )
+
+    def _introduce(self) -> None:
+        if left_out := skipped_line(self.material.facts):
+            self.report.say(left_out)
+        parameters = sum(p.numel() for p in self.model.parameters())
+        self.report.say(
+            f"{parameters:,} parameters, {self.material.train_tokens:,} training tokens, "
+            f"{self.batches.per_epoch:,} updates an epoch, on {self.device}"
+        )
+
+
+def batches_for(material: Material, settings: Train, carry: bool) -> Batches:
+    """The batches that suit the data and the model."""
+    rows = max(1, settings.batch // settings.length)
+    if material.kind == "pairs":
+        source, target = material.train
+        return Buckets(source, target, settings.batch, settings.seed)
+    if carry:
+        return Streams(material.train[0], rows, settings.length)
+    return Windows(material.train[0], rows, settings.length, settings.seed)

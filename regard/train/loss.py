@@ -1,0 +1,68 @@
+"""What learning makes small: −log p of the tokens that were wanted."""
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.data.batch import IGNORED, Batch
+from regard.layers.state import State
+from regard.models.model import Model, Source
+
+
+class Outcome(NamedTuple):
+    """Sums over a batch, and the state behind it."""
+
+    loss: Tensor  # Σ −log p(wanted), in nats
+    right: Tensor  # how many wanted tokens were the most probable
+    state: State
+
+
+class Objective(nn.Module):
+    """Σ_t −log p(y_t | y_1 … y_{t−1}, x), with label smoothing in training; one module, so that it can be wrapped."""
+
+    def __init__(self, model: Model, smoothing: float, precision: torch.dtype) -> None:
+        super().__init__()
+        self.model = model
+        self.smoothing = smoothing
+        self.precision = precision
+
+    def forward(self, batch: Batch, state: State, student: float = 0.0) -> Outcome:
+        device = batch.tokens.device.type
+        with torch.autocast(device, self.precision, enabled=self.precision != torch.float32):
+            if batch.source is not None:
+                state = self.model.start(Source(batch.source, batch.source_keep))
+            elif state is None:
+                state = self.model.start(batch=len(batch))
+            scores, state = self._scores(batch, state, student)
+        loss = F.cross_entropy(
+            scores.flatten(0, 1).float(),
+            batch.targets.flatten(),
+            ignore_index=IGNORED,
+            reduction="sum",
+            label_smoothing=self.smoothing if self.training else 0.0,
+        )
+        return Outcome(loss, (scores.argmax(-1) == batch.targets).sum(), state)
+
+    def _scores(self, batch: Batch, state: State, student: float) -> tuple[Float[Tensor, "B T V"], State]:
+        if not student:
+            return self.model(batch.tokens, state, batch.keep)
+        return by_student_forcing(self.model, batch, state, student)
+
+
+def by_student_forcing(
+    model: Model, batch: Batch, state: State, probability: float
+) -> tuple[Float[Tensor, "B T V"], State]:
+    """Each token fed is, with this probability, the model's own last prediction. (Bengio et al. 2015)"""
+    own = torch.rand(batch.tokens.shape, device=batch.tokens.device) < probability
+    own[:, 0] = False
+    fed, scores = batch.tokens[:, 0], []
+    for t in range(batch.tokens.shape[1]):
+        keep = None if batch.keep is None else batch.keep[:, t : t + 1]
+        score, state = model(fed[:, None], state, keep)
+        scores.append(score)
+        if t + 1 < batch.tokens.shape[1]:
+            fed = torch.where(own[:, t + 1], score[:, 0].argmax(-1), batch.tokens[:, t + 1])
+    return torch.cat(scores, 1), state

@@ -1,0 +1,59 @@
+"""How good it is, in numbers that others can compare: each says exactly which one it is."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import sacrebleu
+
+
+class Score(NamedTuple):
+    """A number, and the words that make it comparable."""
+
+    value: float
+    signature: str = ""
+
+
+def perplexity(nats_per_token: float) -> float:
+    """exp(loss): among how many equally likely tokens the model still hesitates."""
+    return math.exp(min(nats_per_token, 700.0))
+
+
+def bits_per_byte(nats: float, size: int) -> float:
+    """Σ −log₂ p over the bytes of the text: the same scale whatever a token is."""
+    return nats / math.log(2) / max(size, 1)
+
+
+def bleu(outputs: Sequence[str], references: Sequence[str]) -> Score:
+    """BLEU by sacrebleu with its defaults."""
+    metric = sacrebleu.BLEU()
+    return Score(metric.corpus_score(list(outputs), [list(references)]).score, str(metric.get_signature()))
+
+
+def chrf(outputs: Sequence[str], references: Sequence[str]) -> Score:
+    """chrF2 by sacrebleu with its defaults."""
+    metric = sacrebleu.CHRF()
+    return Score(metric.corpus_score(list(outputs), [list(references)]).score, str(metric.get_signature()))
+
+
+def exact_match(outputs: Sequence[str], references: Sequence[str]) -> Score:
+    """Which share, in per cent, is right as a whole."""
+    right = sum(output == reference for output, reference in zip(outputs, references, strict=True))
+    return Score(100 * right / max(len(references), 1))
+
+
+def error_rate(outputs: Sequence[str], references: Sequence[str]) -> Score:
+    """Word (or phoneme) errors: the fewest changes, insertions and deletions over the number of words wanted."""
+    pairs = [(output.split(), reference.split()) for output, reference in zip(outputs, references, strict=True)]
+    changes = sum(edit_distance(output, reference) for output, reference in pairs)
+    return Score(100 * changes / max(sum(len(reference) for _, reference in pairs), 1))
+
+
+def edit_distance(a: Sequence[str], b: Sequence[str]) -> int:
+    """The fewest single changes, insertions and deletions that make `a` into `b`. (Levenshtein 1966)"""
+    row = list(range(len(b) + 1))
+    for i, left in enumerate(a, 1):
+        diagonal, row[0] = row[0], i
+        for j, right in enumerate(b, 1):
+            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (left != right))
+    return row[-1]

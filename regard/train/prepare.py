@@ -1,0 +1,224 @@
+"""From files to tokens in the run folder, once; a resumed run reads what the first one wrote."""
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from regard.config import Data, Recipe, Where
+from regard.data import store
+from regard.data.corpora.registry import CORPORA
+from regard.data.corpus import Pair, Split, held_out, kind_of, read_pairs, read_texts
+from regard.data.store import Store
+from regard.disk import write_text
+from regard.errors import UserError
+from regard.runs import Folder
+from regard.text import START, STOP, Tokenizer, load, save, train_tokenizer
+from regard.train.defaults import model_for
+
+SAMPLE = 20_000_000  # characters that a tokenizer learns from at most
+AT_ONCE = 1000  # pairs encoded together
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a model learns from and is judged by, as tokens."""
+
+    kind: str  # "text" or "pairs"
+    train: tuple[Store, ...]  # (text,) or (source, target)
+    valid: tuple[Store, ...]
+    valid_bytes: int  # of what is to be predicted, in UTF-8
+    facts: dict[str, Any]
+
+    @property
+    def train_tokens(self) -> int:
+        return sum(len(part.tokens) for part in self.train)
+
+
+def prepare(folder: Folder, recipe: Recipe) -> Recipe:
+    """Tokenizers, tokens and config.toml in the folder. Returns the recipe with every choice made."""
+    kind = kind_of(recipe.data.train)
+    if kind == "labels":
+        raise UserError(f"data.train is labelled lines ({recipe.data.train}); this model wants text or pairs")
+    facts = _prepare_text(folder, recipe) if kind == "text" else _prepare_pairs(folder, recipe)
+    write_text(folder.tokens("facts.json"), json.dumps({"kind": kind, **facts}) + "\n")
+    if isinstance(recipe.model, str):
+        tokens = material(folder).train_tokens
+        recipe = replace(recipe, model=model_for(recipe.model, kind, tokens))
+    wanted = "seq2seq" if kind == "pairs" else "language-model"
+    if not isinstance(recipe.model, str) and recipe.model.kind != wanted:
+        raise UserError(
+            f"data.train holds {kind}, which wants a model of kind '{wanted}', found '{recipe.model.kind}'; "
+            "change [model] kind, or the data"
+        )
+    folder.write_config(recipe)  # last: it says that all the rest is there
+    return recipe
+
+
+def material(folder: Folder) -> Material:
+    """What `prepare` put in the folder."""
+    facts = json.loads(folder.tokens("facts.json").read_text())
+    sizes = [load(folder.tokenizer).vocabulary]
+    if facts["kind"] == "text":
+        train = store.read(folder.tokens("train"), sizes[0])
+        if not facts["cut"]:
+            valid = store.read(folder.tokens("valid"), sizes[0])
+        else:
+            train, valid = train.cut(facts["cut"])
+        return Material("text", (train,), (valid,), facts["valid_bytes"], facts)
+    if folder.source_tokenizer.exists():
+        sizes.insert(0, load(folder.source_tokenizer).vocabulary)
+    sides = list(zip(("source", "target"), itertools.cycle(sizes), strict=False))
+
+    def both(part: str) -> tuple[Store, ...]:
+        return tuple(store.read(folder.tokens(f"{part}-{side}"), size) for side, size in sides)
+
+    return Material("pairs", both("train"), both("valid"), facts["valid_bytes"], facts)
+
+
+def sides_of(data: Data, part: Split) -> tuple[Where, Split | None]:
+    """Where a part of the data is, and which split of it to read."""
+    name = data.train if isinstance(data.train, str) else ""
+    if name in CORPORA and not getattr(data, part):
+        return data.train, part
+    return getattr(data, part), None
+
+
+def has_own_held_out(data: Data) -> bool:
+    return bool(data.valid) or data.train in CORPORA
+
+
+# ---- plain text
+
+
+def _prepare_text(folder: Folder, recipe: Recipe) -> dict[str, Any]:
+    data, own = recipe.data, has_own_held_out(recipe.data)
+    several = isinstance(data.train, str) and (".jsonl" in data.train or Path(data.train).is_dir())
+
+    def documents(part: Split) -> Iterator[Iterator[str]]:
+        if own:
+            where, split = sides_of(data, part)
+            return itertools.islice(read_texts(where, split), data.limit or None if part == "train" else None)
+        chosen = read_texts(data.train, None)
+        if several:  # whole documents are held out, so that none is on both sides
+            return (d for key, d in map(_with_key, chosen) if held_out(key, data.share) == (part == "valid"))
+        return chosen if part == "train" else iter(())
+
+    tokenizer = _learn(folder.tokenizer, recipe, itertools.chain.from_iterable(documents("train")))
+    sizes = {"train": 0, "valid": 0}
+
+    def encoded(part: Split) -> Iterator[list[int]]:
+        for document in documents(part):
+            tokens = [START]
+            for piece in document:
+                tokens += tokenizer.encode(piece)
+                sizes[part] += len(piece.encode())
+                yield tokens
+                tokens = []
+            yield [*tokens, STOP]
+
+    store.write(folder.tokens("train"), encoded("train"), tokenizer.vocabulary)
+    store.write(folder.tokens("valid"), encoded("valid"), tokenizer.vocabulary)
+    train = store.read(folder.tokens("train"), tokenizer.vocabulary)
+    valid = store.read(folder.tokens("valid"), tokenizer.vocabulary)
+    cut = 0
+    if len(valid.tokens) < 2:  # one long text: its end is held out
+        cut = int(len(train.tokens) * (1 - data.share))
+        sizes["valid"] = len(tokenizer.decode(train.tokens[cut:-1]).encode())
+        if cut < 2 or len(train.tokens) - cut < 2:
+            raise UserError(
+                f"{data.train} has only {len(train.tokens)} tokens, too few to train on and hold {data.share:.0%} out; "
+                "give more text, or a [data] valid file"
+            )
+    return {"cut": cut, "train_bytes": sizes["train"], "valid_bytes": sizes["valid"], "skipped": {}}
+
+
+def _with_key(document: Iterator[str]) -> tuple[str, Iterator[str]]:
+    """A document and its beginning: equal documents are held out together."""
+    first = next(document, "")
+    return first[:1000], itertools.chain([first], document)
+
+
+# ---- pairs
+
+
+def _prepare_pairs(folder: Folder, recipe: Recipe) -> dict[str, Any]:
+    data, own = recipe.data, has_own_held_out(recipe.data)
+    skipped: Counter[str] = Counter()
+
+    def pairs(part: Split, count: bool = False) -> Iterator[Pair]:
+        where, split = sides_of(data, part) if own else (data.train, None)
+        found = read_pairs(where, split, skipped=skipped if count else None)
+        if not own:  # by the source's text, so that no source is on both sides
+            found = (pair for pair in found if held_out(pair.source, data.share) == (part == "valid"))
+        return itertools.islice(found, (data.limit or None) if part == "train" else None)
+
+    if recipe.text.shared:
+        target = _learn(folder.tokenizer, recipe, (text for pair in pairs("train") for text in pair))
+        source = target
+    else:
+        source = _learn(folder.source_tokenizer, recipe, (pair.source for pair in pairs("train")))
+        target = _learn(folder.tokenizer, recipe, (pair.target for pair in pairs("train")))
+    facts: dict[str, Any] = {}
+    for part in ("train", "valid"):
+        facts |= _write_pairs(folder, part, pairs(part, count=True), (source, target), (data.longest, skipped))
+    if not facts["train_pairs"]:
+        raise UserError(f"{data.train} has no pair to train on ({_reasons(skipped) or 'it is empty'}); check the data")
+    if not facts["valid_pairs"]:
+        raise UserError(f"{data.train} has too few pairs to hold some out; give more, or a [data] valid file")
+    return {**facts, "skipped": dict(skipped)}
+
+
+def _write_pairs(
+    folder: Folder,
+    part: str,
+    pairs: Iterable[Pair],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    limits: tuple[int, Counter[str]],
+) -> dict[str, int]:
+    """Both sides' tokens, and how many pairs and target bytes they are."""
+    longest, skipped = limits
+    sides: tuple[list[list[int]], list[list[int]]] = ([], [])
+    size = 0
+    stream = iter(pairs)
+    while some := list(itertools.islice(stream, AT_ONCE)):
+        encoded = [t.encode_all([pair[i] for pair in some]) for i, t in enumerate(tokenizers)]
+        for pair, left, right in zip(some, *encoded, strict=True):
+            if max(len(left), len(right)) > longest:
+                skipped[f"longer than {longest} tokens"] += 1
+                continue
+            sides[0].append(left)
+            sides[1].append(right)
+            size += len(pair.target.encode())
+    for side, tokens, tokenizer in zip(("source", "target"), sides, tokenizers, strict=True):
+        store.write(folder.tokens(f"{part}-{side}"), tokens, tokenizer.vocabulary)
+    return {f"{part}_pairs": len(sides[0]), f"{part}_bytes": size}
+
+
+def _reasons(skipped: Counter[str]) -> str:
+    return ", ".join(f"{number} {reason}" for reason, number in skipped.items())
+
+
+def skipped_line(facts: dict[str, Any]) -> str:
+    """What was left out, for the user; empty if nothing was."""
+    return f"left out {_reasons(Counter(facts['skipped']))}" if facts["skipped"] else ""
+
+
+def _learn(path: Path, recipe: Recipe, texts: Iterable[str]) -> Tokenizer:
+    """The tokenizer for these texts, saved."""
+    tokenizer = train_tokenizer(recipe.text.kind, list(_sample(texts)), recipe.text.size or None)
+    save(tokenizer, path)
+    return tokenizer
+
+
+def _sample(texts: Iterable[str]) -> Iterator[str]:
+    """Texts up to an amount that a tokenizer can learn from in seconds."""
+    left = SAMPLE
+    for text in texts:
+        yield text
+        left -= len(text)
+        if left < 0:
+            return

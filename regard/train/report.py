@@ -1,0 +1,90 @@
+"""What a person sees while a model trains: a progress bar on a terminal, a line for every look elsewhere; a picture."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from regard.disk import write_with
+
+Entry = Mapping[str, Any]
+
+
+class Report:
+    """Speaks to standard error, so that standard output stays free for what was asked for. A quiet one says nothing."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.console = Console(file=sys.stderr, quiet=quiet, highlight=False)
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+
+    def say(self, text: str) -> None:
+        self.console.print(text)
+
+    def begin(self, steps: int, done: int) -> None:
+        if self.console.is_terminal and not self.console.quiet:
+            self._bar = Progress(
+                TextColumn("[bold]{task.fields[name]}"),
+                BarColumn(bar_width=None),
+                TextColumn("step {task.completed:,.0f}/{task.total:,.0f}"),
+                TextColumn("loss {task.fields[loss]}  {task.fields[speed]} tokens/s  held out {task.fields[held]}"),
+                TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+                console=self.console,
+            )
+            self._task = self._bar.add_task(
+                "", total=steps, completed=done, name="training", loss="…", speed="…", held="…"
+            )
+            self._bar.start()
+
+    def step(self, step: int, loss: float, speed: float) -> None:
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=step, loss=f"{loss:.3f}", speed=f"{speed:,.0f}")
+        elif step == 1:
+            self.say(f"step 1: loss {loss:.3f}")
+
+    def look(self, entry: Entry) -> None:
+        held = entry["held_out"]
+        others = "  ".join(f"{name} {held[name]:.2f}" for name in ("bleu", "chrf", "exact") if name in held)
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, held=f"{held['loss']:.3f} {others}".strip())
+        else:
+            self.say(
+                f"step {entry['step']:,}: loss {entry['loss']:.3f}  held out {held['loss']:.4f} "
+                f"({held['bits_per_byte']:.3f} bits/byte)  {others}{'  ' if others else ''}"
+                f"{entry['tokens_per_second']:,.0f} tokens/s{'  best' if entry['best'] else ''}"
+            )
+
+    def end(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def draw_curve(path: Path, entries: list[dict[str, Any]]) -> None:
+    """The learning curve as a picture: training and held-out loss against steps."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    looks = [entry for entry in entries if "held_out" in entry]
+    if not looks:
+        return
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    steps = [entry["step"] for entry in looks]
+    axes.plot(steps, [entry["loss"] for entry in looks], color="#888888", label="training")
+    held = [entry["held_out"]["loss"] for entry in looks]
+    axes.plot(steps, held, color="#0072B2", marker="o", markersize=3, label="held out")
+    best = min(range(len(held)), key=held.__getitem__)
+    axes.annotate(
+        f"{held[best]:.3f}", (steps[best], held[best]), textcoords="offset points", xytext=(0, -14), ha="center"
+    )
+    axes.set_xlabel("updates")
+    axes.set_ylabel("loss (nats per token)")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    write_with(path, lambda partial: figure.savefig(partial, format="png", dpi=130))
+    plt.close(figure)

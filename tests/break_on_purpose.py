@@ -1,0 +1,97 @@
+# ruff: noqa: E501
+"""Breaks the code in ways that have happened to others, and shows which tests notice: python tests/break_on_purpose.py
+
+Each mutant is one edit in a copy of the package. A mutant that no test catches makes this script fail.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+# name: file, the code as it is, the code as it is broken
+MUTANTS = {
+    "drop the causal mask": ("layers/attention.py", "    causal = True", "    causal = False"),
+    "drop it while somebody listens": ("layers/attention.py", "if causal and steps > 1:", "if False:"),
+    "a causal mask aligned to the first position": ("layers/attention.py", ".tril(seen - steps)", ".tril()"),
+    "swap the LSTM's states": ("layers/recurrent.py", "return y, (h[0], c[0])", "return y, (c[0], h[0])"),
+    "write into a state in place": (
+        "layers/state.py",
+        "if filled[0] != self._length or length > buffer",
+        "if length > buffer",
+    ),
+    "write into a cell in place": (
+        "layers/recurrent.py",
+        "c = self.cells.at_one_position(f * c + i * g)",
+        "c = self.cells.at_one_position(c.data.mul_(f.data) * 1 + i * g)",
+    ),
+    "masked score 0 instead of −∞": ("layers/attention.py", "masked_fill(masked, -math.inf)", "masked_fill(masked, 0.0)"),
+    "forget keep in attention": (
+        "layers/attention.py",
+        "None if keep is None else Growing(keep))",
+        "None)",
+    ),
+    "forget keep when the memory grows": (
+        "layers/attention.py",
+        "if keep is not None or kept is not None:",
+        "if False:",
+    ),
+    "padding moves positions": ("layers/position.py", "counted = keep.cumsum(1)", "counted = keep.new_ones(keep.shape).cumsum(1)"),
+    "forget keep in recurrence": ("layers/recurrent.py", "order = torch.argsort(~keep, dim=1, stable=True)", "order = torch.arange(keep.shape[1]).expand_as(keep)"),
+    "let the LSTM's cell run on into padding": ("layers/recurrent.py", "HOLD = 1e4", "HOLD = 0.0"),
+    "a softmax over the wrong axis": ("layers/attention.py", "-math.inf), -1)", "-math.inf), -2)"),
+    "forget to scale while somebody listens": (
+        "layers/attention.py",
+        "return queries @ keys.transpose(-1, -2) * self.scale",
+        "return queries @ keys.transpose(-1, -2)",
+    ),
+    "forget to reorder part of a state": ("layers/state.py", "return state.map(function)", "return state"),
+    "the wrong half turned": ("layers/position.py", "right * cos + left * sin", "right * cos - left * sin"),
+    "read backwards without turning back": ("layers/recurrent.py", "z.flip(1)], -1)", "z], -1)"),
+    "attend with the new state instead of the last": (
+        "layers/context.py",
+        "query = self.decoder.last_hidden(cells)[:, None]",
+        "query = self.decoder.last_hidden(self.decoder(torch.cat([x[:, t:t+1], x[:, t:t+1].new_zeros(len(x), 1, "
+        "self.decoder.layers[0].W_hx.in_features - x.shape[2])], -1), None, cells)[1])[:, None]",
+    ),
+}  # fmt: skip
+TESTS = ["tests/test_laws.py", "tests/test_references.py", "tests/test_attention.py", "tests/test_state.py", "tests/test_taps.py", "tests/test_positions.py"]  # fmt: skip
+
+
+def failures(folder: Path) -> list[str]:
+    """Which tests fail in that copy, by name without their parameters."""
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", "--tb=no", *TESTS],
+        cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(folder)},
+    )  # fmt: skip
+    found = re.findall(r"^(?:FAILED|ERROR) tests/(\w+)\.py(?:::(\w+))?", run.stdout, re.MULTILINE)
+    return [f"{file}::{test}" if test else file for file, test in found]
+
+
+def main() -> int:
+    unnoticed = []
+    for name, (file, right, wrong) in MUTANTS.items():
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            for part in ("regard", "tests", "pyproject.toml"):
+                copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+                copy(ROOT / part, folder / part)
+            source = folder / "regard" / file
+            text = source.read_text()
+            assert right in text, f"the mutant '{name}' no longer fits {file}: {right}"
+            source.write_text(text.replace(right, wrong, 1))
+            failed = failures(folder)
+        by_test = {test: failed.count(test) for test in dict.fromkeys(failed)}
+        print(f"{name}\n  " + ("\n  ".join(f"{n:>3} × {t}" for t, n in by_test.items()) or "NOT NOTICED"), flush=True)
+        if not failed:
+            unnoticed.append(name)
+    print(f"{len(MUTANTS) - len(unnoticed)} of {len(MUTANTS)} noticed", *unnoticed, sep="\n  ")
+    return bool(unnoticed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

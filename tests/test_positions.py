@@ -1,0 +1,81 @@
+"""What positions promise."""
+
+import math
+
+import pytest
+import torch
+
+from regard.layers.dropout import Dropout
+from regard.layers.position import Rotary, Sinusoid, positions, turned
+
+
+@pytest.fixture(autouse=True)
+def _in_float64():
+    torch.set_default_dtype(torch.float64)
+
+
+def test_rotary_scores_depend_on_the_distance_alone():
+    rotary = Rotary(8)
+    q, k = torch.randn(1, 1, 1, 8), torch.randn(1, 1, 1, 8)
+
+    def score(t: int, s: int) -> float:
+        at = [rotary.turn(torch.tensor([[place]])) for place in (t, s)]
+        return (turned(q, at[0]) * turned(k, at[1])).sum().item()
+
+    assert score(9, 4) == pytest.approx(score(105, 100), abs=1e-9)
+    assert score(5, 0) == pytest.approx(score(9, 4), abs=1e-9)
+    assert abs(score(9, 4) - score(9, 5)) > 1e-3
+
+
+def test_rotary_keeps_lengths_and_leaves_the_first_position_alone():
+    x = torch.randn(1, 3, 2, 8)
+    y = turned(x, Rotary(8).turn(torch.tensor([[0, 7, 1000]])))
+    torch.testing.assert_close(y.norm(dim=-1), x.norm(dim=-1))
+    torch.testing.assert_close(y[:, 0], x[:, 0])
+    assert (y[:, 1] - x[:, 1]).abs().max() > 0.1
+
+
+def test_sinusoids_are_the_paper_s_numbers():
+    table = Sinusoid(6)(torch.tensor([[0, 5]]))[0]
+    rates = [10000 ** (-2 * i / 6) for i in range(3)]
+    expected = [math.sin(5 * rate) for rate in rates] + [math.cos(5 * rate) for rate in rates]
+    torch.testing.assert_close(table[1], torch.tensor(expected))
+    torch.testing.assert_close(table[0], torch.tensor([0.0] * 3 + [1.0] * 3))
+
+
+def test_positions_count_what_is_kept():
+    keep = torch.tensor([[False, True, True, False, True], [True, True, True, True, True]])
+    where, seen = positions(torch.tensor([0, 3]), 5, keep)
+    assert where[0][keep[0]].tolist() == [0, 1, 2]
+    assert where[1].tolist() == [3, 4, 5, 6, 7]
+    assert seen.tolist() == [3, 8]
+
+
+@pytest.mark.parametrize("p", [0.0, 0.1, 0.2, 0.5, 0.9])
+def test_dropout_drops_the_share_it_should_and_keeps_the_mean(p):
+    x = torch.ones(1000, 1001)
+    layer = Dropout(p).train()
+    y = layer(x)
+    assert (y == 0).double().mean().item() == pytest.approx(p, abs=0.002)
+    assert y.mean().item() == pytest.approx(1, abs=0.01)
+    kept = y[y != 0]
+    torch.testing.assert_close(kept, kept[0].expand_as(kept))
+    columns = (y == 0).double().mean(0)  # every 16 bits of the random numbers are used alike
+    assert columns.sub(p).abs().max() < 0.08
+    assert torch.equal(layer.eval()(x), x)
+
+
+def test_dropout_follows_the_seed():
+    layer, x = Dropout(0.3).train(), torch.ones(50)
+    torch.manual_seed(5)
+    first = layer(x)
+    torch.manual_seed(5)
+    assert torch.equal(first, layer(x))
+    assert not torch.equal(first, layer(x))
+
+
+def test_dropout_lets_gradients_through_where_it_kept():
+    x = torch.randn(200, requires_grad=True)
+    y = Dropout(0.5).train()(x)
+    y.sum().backward()
+    assert torch.equal(x.grad != 0, y != 0)
