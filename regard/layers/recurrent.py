@@ -186,6 +186,10 @@ class Stack(Layer):
         self.layers = nn.ModuleList(layers)
         self.dropout = Dropout(dropout)
 
+    @property
+    def width(self) -> int:
+        return self._each()[-1].width
+
     def start(self, batch: int, source: Encoded | None = None) -> State:
         return tuple(layer.start(batch) for layer in self._each())
 
@@ -218,6 +222,7 @@ class Bidirectional(Layer):
     def __init__(self, forwards: Recurrent, backwards: Recurrent) -> None:
         super().__init__()
         self.forwards, self.backwards = forwards, backwards
+        self.width = forwards.width + backwards.width
         for tap in taps_of(backwards).values():
             tap.from_the_end = True
 

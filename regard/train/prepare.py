@@ -149,22 +149,24 @@ def _prepare_pairs(folder: Folder, recipe: Recipe) -> dict[str, Any]:
     data, own = recipe.data, has_own_held_out(recipe.data)
     skipped: Counter[str] = Counter()
 
-    def pairs(part: Split, count: bool = False) -> Iterator[Pair]:
+    def pairs(part: Split) -> list[Pair]:
         where, split = sides_of(data, part) if own else (data.train, None)
-        found = read_pairs(where, split, skipped=skipped if count else None)
+        found = read_pairs(where, split, skipped=skipped)
         if not own:  # by the source's text, so that no source is on both sides
             found = (pair for pair in found if held_out(pair.source, data.share) == (part == "valid"))
-        return itertools.islice(found, (data.limit or None) if part == "train" else None)
+        return list(itertools.islice(found, (data.limit or None) if part == "train" else None))
 
+    train = pairs("train")
     if recipe.text.shared:
-        target = _learn(folder.tokenizer, recipe, (text for pair in pairs("train") for text in pair))
-        source = target
+        source = target = _learn(folder.tokenizer, recipe, (text for pair in train for text in pair))
     else:
-        source = _learn(folder.source_tokenizer, recipe, (pair.source for pair in pairs("train")))
-        target = _learn(folder.tokenizer, recipe, (pair.target for pair in pairs("train")))
+        source = _learn(folder.source_tokenizer, recipe, (pair.source for pair in train))
+        target = _learn(folder.tokenizer, recipe, (pair.target for pair in train))
     facts: dict[str, Any] = {}
-    for part in ("train", "valid"):
-        facts |= _write_pairs(folder, part, pairs(part, count=True), (source, target), (data.longest, skipped))
+    facts |= _write_pairs(folder, "train", train, (source, target), (data.longest, skipped))
+    if not own:
+        skipped.clear()  # the same file again: what it lacks is counted once
+    facts |= _write_pairs(folder, "valid", pairs("valid"), (source, target), (data.longest, skipped))
     if not facts["train_pairs"]:
         raise UserError(f"{data.train} has no pair to train on ({_reasons(skipped) or 'it is empty'}); check the data")
     if not facts["valid_pairs"]:

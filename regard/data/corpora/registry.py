@@ -13,6 +13,7 @@ from regard.data.corpora.python_source import python_size, python_source
 from regard.data.examples import SPLITS, Kind, Pair, Split
 
 PHRASES: dict[Split, int] = {"train": 100_000, "valid": 1_000, "test": 1_000}
+SHORT: dict[Split, int] = {"train": 50_000, "valid": 500, "test": 500}
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,17 @@ def _phrases(language: Literal["french", "spanish"], split: Split) -> Iterator[P
         yield Pair(phrase.source, phrase.target)
 
 
+def _short_phrases(language: Literal["french", "spanish"], split: Split) -> Iterator[Pair]:
+    for phrase in islice(phrases(language, split, longest=14), SHORT[split]):
+        yield Pair(phrase.source, phrase.target)
+
+
 def _pairs(name: str, description: str, size: str, read: Callable[[Split], Iterator[Pair]]) -> BuiltIn:
     return BuiltIn(name, "pairs", description, lambda: size, read)
 
 
 _MADE = f"{PHRASES['train']:,} pairs"
+_SHORT = f"{SHORT['train']:,} pairs"
 _DRAWN = f"{COUNTS['train']:,} pairs"
 
 CORPORA: dict[str, BuiltIn] = {
@@ -50,6 +57,8 @@ CORPORA: dict[str, BuiltIn] = {
     for corpus in (
         _pairs("phrases:french", "English phrases and their French", _MADE, partial(_phrases, "french")),
         _pairs("phrases:spanish", "English phrases and their Spanish", _MADE, partial(_phrases, "spanish")),
+        _pairs("phrases-short:french", "the same, of 3 to 14 words", _SHORT, partial(_short_phrases, "french")),
+        _pairs("phrases-short:spanish", "the same, of 3 to 14 words", _SHORT, partial(_short_phrases, "spanish")),
         _pairs("digits:copy", "digits, to be said again", _DRAWN, partial(digits, "copy")),
         _pairs("digits:reverse", "digits, to be said backwards", _DRAWN, partial(digits, "reverse")),
         _pairs("digits:sort", "digits, to be put in order", _DRAWN, partial(digits, "sort")),
