@@ -1,9 +1,10 @@
 # make test   sets up .venv from nothing, then checks and tests everything
+# make demo   trains a small translator in about 90 seconds and shows where it looks
 # make bench  speed and memory against named peers (docs/performance.md)
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test quick check bench clean
+.PHONY: test quick check demo bench clean
 
 test: check
 	$(BIN)/pytest -n auto
@@ -16,6 +17,9 @@ check: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+demo: .venv/installed
+	$(BIN)/regard demo
 
 bench: .venv/installed-bench
 	$(BIN)/python -m bench

@@ -16,7 +16,7 @@ def ours(dropout: float) -> nn.Module:
     shape = regard.Transformer(
         width=WIDTH, layers=LAYERS, heads=HEADS, positions="learned", longest=LENGTH, dropout=dropout
     )
-    return regard.build(regard.LanguageModel(shape), VOCABULARY)
+    return regard.build(regard.LanguageModel(shape, tied=True), VOCABULARY)
 
 
 def step(model: nn.Module, loss: Action) -> Action:

@@ -92,7 +92,7 @@ def test_parameters_of_multi_head_attention_follow_the_notes(d, heads, m, l):
 
 
 def test_count_by_part_adds_up_and_counts_shared_weights_once():
-    config = regard.LanguageModel(regard.Transformer(width=16, layers=3, heads=2))
+    config = regard.LanguageModel(regard.Transformer(width=16, layers=3, heads=2), tied=True)
     model = regard.build(config, vocabulary=20)
     count = regard.count(model)
     assert count.total == sum(p.numel() for p in model.parameters())

@@ -19,14 +19,15 @@ def blocks(**more) -> Transformer:
 
 LANGUAGE_MODELS = {
     **{f"lm-{kind}": LanguageModel(cells(kind)) for kind in ("rnn", "lstm", "gru")},
+    "lm-lstm-tied": LanguageModel(cells("lstm"), tied=True),
     "lm-transformer-none": LanguageModel(blocks(positions="none")),
     "lm-transformer-learned": LanguageModel(blocks(positions="learned")),
-    "lm-transformer-learned-concatenated": LanguageModel(blocks(positions="learned", join="concatenate")),
+    "lm-transformer-learned-concatenated": LanguageModel(blocks(positions="learned", join="concatenate"), tied=True),
     "lm-transformer-sinusoid": LanguageModel(blocks(positions="sinusoid")),
     "lm-transformer-sinusoid-concatenated": LanguageModel(blocks(positions="sinusoid", join="concatenate")),
     "lm-transformer-rotary": LanguageModel(blocks(positions="rotary")),
     "lm-transformer-as-2017": LanguageModel(
-        blocks(positions="sinusoid", norm_place="after", activation="relu"), tied=False
+        blocks(positions="sinusoid", norm_place="after", activation="relu"), tied=True
     ),
     "lm-transformer-rms-wide-keys": LanguageModel(blocks(norm="rms", heads=3, key_width=6, value_width=4)),
     "lm-transformer-additive": LanguageModel(blocks(similarity="additive")),

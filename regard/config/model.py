@@ -107,7 +107,7 @@ class LanguageModel(Settings):
     """Predicts the next token from those before it."""
 
     layer: Recurrent | Transformer = field(default_factory=Transformer)
-    tied: bool = True
+    tied: bool = False
     """Answer with the embedding read backwards, instead of with a matrix of its own."""
     kind: Literal["language-model"] = "language-model"
 

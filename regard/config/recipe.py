@@ -34,6 +34,10 @@ class Data(Settings):
     def check(self) -> None:
         if not self.train:
             raise UserError("train wants a file, a folder or the name of a built-in corpus, found nothing")
+        for name in ("train", "valid", "test"):
+            where = getattr(self, name)
+            if not all(isinstance(part, str) for part in (where if isinstance(where, tuple) else (where,))):
+                raise UserError(f"{name} must be a name, or two names of parallel files, found {where}")
 
 
 @dataclass(frozen=True)
@@ -115,9 +119,8 @@ class Recipe(Settings):
     """Of this format."""
 
     def check(self) -> None:
-        if self.version != VERSION:
-            raise UserError(f"version must be {VERSION}, found {self.version}: another regard wrote this; use that one")
-        if isinstance(self.model, str) and self.model not in PRESETS:
+        _check_version(self.version)
+        if not isinstance(self.model, LanguageModel | Seq2Seq) and self.model not in PRESETS:
             raise UserError(f"model must be one of {', '.join(PRESETS)} or a [model] section, found '{self.model}'")
 
 
@@ -134,7 +137,13 @@ def recipe_from(table: dict[str, Any], overrides: Mapping[str, Any] | None = Non
         table = with_override(table, setting, value)
     if "data" not in table:
         raise UserError("a recipe wants a [data] section with train = …, found none; add it, or --data.train FILE")
+    _check_version(table.get("version", VERSION))  # first: another version may have settings that this one has not
     return from_table(Recipe, table)
+
+
+def _check_version(found: object) -> None:
+    if found != VERSION:
+        raise UserError(f"version must be {VERSION}, found {found}: another regard wrote this; use that one")
 
 
 def read_toml(path: Path) -> dict[str, Any]:

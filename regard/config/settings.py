@@ -66,9 +66,15 @@ def from_table(kind: type[S], table: Mapping[str, Any], section: str = "") -> S:
     values: dict[str, Any] = {}
     for name, value in table.items():
         inner = f"{section}.{name}" if section else name
-        kinds = [option for option in _options(hints[name]) if is_dataclass(option)]
+        options = _options(hints[name])
+        kinds = [option for option in options if is_dataclass(option)]
         if isinstance(value, Mapping) and kinds:
             values[name] = from_table(_chosen(kinds, value, inner, known[name]), value, inner)
+        elif len(kinds) == len(options):
+            raise UserError(
+                f"{inner} must be a section with settings of its own, found {value}; "
+                f"write [{inner}] and the settings below it"
+            )
         elif isinstance(value, list):
             values[name] = tuple(value)
         else:
@@ -108,14 +114,18 @@ def _options(hint: Any) -> tuple[Any, ...]:
 
 
 def _chosen(kinds: list[Any], table: Mapping[str, Any], section: str, setting: Any) -> Any:
-    """Of several kinds of settings the one that the table's `kind` names, or the default."""
+    """Of several kinds of settings the one that the table's `kind` names, or the only one that has its settings."""
     if len(kinds) == 1:
         return kinds[0]
     by_name = {name: kind for kind in kinds for name in get_args(get_type_hints(kind)["kind"])}
     if "kind" in table:
-        if table["kind"] not in by_name:
-            raise unknown(f"{_bracket(section)} kind", table["kind"], by_name)
-        return by_name[table["kind"]]
+        named = str(table["kind"])
+        if named not in by_name:
+            raise unknown(f"{_bracket(section)} kind", named, by_name)
+        return by_name[named]
+    fitting = [kind for kind in kinds if table.keys() <= {setting.name for setting in fields(kind)}]
+    if len(fitting) == 1:
+        return fitting[0]
     if setting.default_factory is MISSING:
         raise UserError(f"{_bracket(section)} wants a kind; choose one of {', '.join(by_name)}")
     return type(setting.default_factory())

@@ -27,7 +27,9 @@ class Batch(NamedTuple):
     source_keep: Bool[Tensor, "B S"] | None = None
     fresh: bool = True  # False: rows go on where those of the batch before stopped
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
+        """B: how many rows. A tuple's own length must stay the number of its fields."""
         return len(self.tokens)
 
     @property
@@ -37,9 +39,9 @@ class Batch(NamedTuple):
 
     def rows(self, part: int, parts: int) -> "Batch":
         """One of several equal shares of the rows, less the columns that are padding in all of them."""
-        chosen = torch.tensor_split(torch.arange(len(self)), parts)[part]
+        chosen = torch.tensor_split(torch.arange(self.size), parts)[part]
         if not len(chosen):  # fewer rows than parts: something to compute that counts for nothing
-            first = self.rows(0, len(self))
+            first = self.rows(0, self.size)
             return first._replace(targets=torch.full_like(first.targets, IGNORED))
         if self.keep is None:
             return self._replace(tokens=self.tokens[chosen], targets=self.targets[chosen])

@@ -27,6 +27,8 @@ class Progress:
     tokens: int = 0
     seconds: float = 0.0
     looks: tuple[int, ...] = field(default=())  # steps whose weights are kept for the mean
+    loss: float = 0.0  # sum and number of training losses since the log's last entry
+    losses: int = 0
 
     @classmethod
     def from_json(cls, text: str) -> "Progress":

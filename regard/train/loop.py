@@ -113,25 +113,23 @@ class Training:
         self._introduce()
         self.report.begin(self.settings.steps, self.progress.step)
         began, seconds_before, tokens_before = time.monotonic(), self.progress.seconds, self.progress.tokens
-        since_look: list[float] = []
         try:
             while self.progress.step < self.settings.steps and not self._out_of_patience():
-                since_look.append(self.update())
+                loss = self.update()
                 seconds = time.monotonic() - began
                 self._advance(seconds=seconds_before + seconds)
                 speed = (self.progress.tokens - tokens_before) / seconds
-                self.report.step(self.progress.step, since_look[-1], speed)
-                last = self.progress.step == self.settings.steps
-                if self.progress.step % self.settings.evaluate == 0 or last:
-                    entry = self.look(sum(since_look) / len(since_look), speed)
-                    entries.append(entry)
-                    since_look = []
+                self.report.step(self.progress.step, loss, speed)
+                step, last = self.progress.step, self.progress.step == self.settings.steps
+                looking = step % self.settings.evaluate == 0 or last
+                if looking or step % self._entry_every == 0:
+                    entries.append(self._entry(speed) | (self.look() if looking else {}))
+                if looking or step % self.settings.checkpoint == 0 or self.stop_asked:
                     self._record(entries)
                     self.checkpoint()
-                elif self.progress.step % self.settings.checkpoint == 0:
-                    self.checkpoint()
+                if looking and self.world.leads:
+                    self.report.look(entries[-1])
                 if self.stop_asked:
-                    self.checkpoint()
                     raise Interrupted(
                         f"stopped at step {self.progress.step}; go on with: regard train {self.folder.path}"
                     )
@@ -166,11 +164,12 @@ class Training:
         if not (math.isfinite(mean) and math.isfinite(length)):
             self._not_a_number(step)
         self.optimiser.step()
-        self._advance(step=step + 1, tokens=self.progress.tokens + wanted)
+        done = self.progress
+        self._advance(step=step + 1, tokens=done.tokens + wanted, loss=done.loss + mean, losses=done.losses + 1)
         return mean
 
-    def look(self, loss: float, speed: float) -> dict[str, Any]:
-        """Held-out figures, the best weights so far on the disk, and the log's entry."""
+    def look(self) -> dict[str, Any]:
+        """Held-out figures for the log, and the best weights so far on the disk."""
         settings = self.settings
         held: dict[str, float] = look(
             self.objective, self.material, self.device, self.world, settings.length, self.carry
@@ -189,16 +188,7 @@ class Training:
             self._advance(best=value, best_step=step, without_better=0)
         else:
             self._advance(without_better=self.progress.without_better + 1)
-        return {
-            "step": step,
-            "loss": round(loss, 5),
-            "held_out": rounded(held),
-            "best": best,
-            "rate": rate_at(step - 1, settings),
-            "tokens": self.progress.tokens,
-            "tokens_per_second": round(speed),
-            "seconds": round(self.progress.seconds, 1),
-        }
+        return {"held_out": rounded(held), "best": best}
 
     def translated(self) -> dict[str, Any]:
         """Scores of what the model itself writes for the first held-out pairs."""
@@ -261,10 +251,27 @@ class Training:
         finally:
             signal.signal(signal.SIGINT, before)
 
+    @property
+    def _entry_every(self) -> int:
+        """The log has about ten entries of the training loss for each look."""
+        return max(1, self.settings.evaluate // 10)
+
+    def _entry(self, speed: float) -> dict[str, Any]:
+        """What the log says of the steps since its last entry."""
+        done = self.progress
+        self._advance(loss=0.0, losses=0)
+        return {
+            "step": done.step,
+            "loss": round(done.loss / done.losses, 5),
+            "rate": rate_at(done.step - 1, self.settings),
+            "tokens": done.tokens,
+            "tokens_per_second": round(speed),
+            "seconds": round(done.seconds, 1),
+        }
+
     def _record(self, entries: list[dict[str, Any]]) -> None:
         if self.world.leads:
             self.folder.write_log(entries)
-            self.report.look(entries[-1])
 
     def _advance(self, **changes: Any) -> None:
         self.progress = dataclasses.replace(self.progress, **changes)

@@ -35,7 +35,7 @@ class Objective(nn.Module):
             if batch.source is not None:
                 state = self.model.start(Source(batch.source, batch.source_keep))
             elif state is None:
-                state = self.model.start(batch=len(batch))
+                state = self.model.start(batch=batch.size)
             scores, state = self._scores(batch, state, student)
         loss = F.cross_entropy(
             scores.flatten(0, 1).float(),

@@ -11,6 +11,7 @@ from regard.config import Train
 def optimiser(model: nn.Module, settings: Train) -> torch.optim.Optimizer:
     """AdamW in one fused pass. Matrices decay; biases, norms and tables, which have no scale to lose, do not."""
     tables = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+    tables |= {id(p) for name, p in model.named_parameters() if name.endswith(".table")}  # learned positions
     matrices = [p for p in model.parameters() if p.dim() >= 2 and id(p) not in tables]
     others = [p for p in model.parameters() if p.dim() < 2 or id(p) in tables]
     groups = [{"params": matrices, "weight_decay": settings.decay}, {"params": others, "weight_decay": 0.0}]

@@ -74,16 +74,18 @@ def draw_curve(path: Path, entries: list[dict[str, Any]]) -> None:
     if not looks:
         return
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    axes.plot([e["step"] for e in entries], [e["loss"] for e in entries], color="#999999", label="training")
     steps = [entry["step"] for entry in looks]
-    axes.plot(steps, [entry["loss"] for entry in looks], color="#888888", label="training")
     held = [entry["held_out"]["loss"] for entry in looks]
     axes.plot(steps, held, color="#0072B2", marker="o", markersize=3, label="held out")
     best = min(range(len(held)), key=held.__getitem__)
     axes.annotate(
-        f"{held[best]:.3f}", (steps[best], held[best]), textcoords="offset points", xytext=(0, -14), ha="center"
+        f"{held[best]:.3f}", (steps[best], held[best]), textcoords="offset points", xytext=(0, 8), ha="center"
     )
     axes.set_xlabel("updates")
     axes.set_ylabel("loss (nats per token)")
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     write_with(path, lambda partial: figure.savefig(partial, format="png", dpi=130))

@@ -1,0 +1,34 @@
+"""Where an encoder–decoder looked in its source while it wrote: an alignment that nobody taught it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.errors import UserError
+from regard.layers.tap import taps_of
+from regard.look.trace import trace
+from regard.models.model import Model, Source
+
+OVER_THE_SOURCE = ("layer.attention.weights", "cross_attention.weights")  # how the paths of such weights end
+
+
+class Alignment(NamedTuple):
+    """Weights from every word written (rows) to every word read (columns)."""
+
+    source: Sequence[str]
+    target: Sequence[str]
+    weights: Float[Tensor, "T S"]
+
+
+@torch.no_grad()
+def attention_to_source(model: Model, source: Int[Tensor, " S"], fed: Int[Tensor, " T"]) -> Float[Tensor, "T S"]:
+    """a_{t,i}: where the model looked to predict what follows each token fed; the mean over layers and heads."""
+    paths = [path for path in taps_of(model) if path.endswith(OVER_THE_SOURCE)]
+    if not paths:
+        raise UserError("this model has no attention over a source, so there is no alignment to show")
+    with trace(model, *paths) as seen:
+        model(fed[None], model.start(Source(source[None])))
+    return torch.stack([weights[0].mean(0) for weights in seen.values()]).mean(0)
