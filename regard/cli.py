@@ -50,10 +50,14 @@ def _parser() -> argparse.ArgumentParser:
         "  regard train examples/lm-lstm.toml\n"
         "  regard train examples/lm-lstm.toml --train.steps 500 --model.layer.width 256\n"
         "  regard train --data.train my.txt --model lstm --run runs/mine\n"
-        "  regard train runs/mine                              (goes on where it stopped)",
+        "  regard train runs/mine                              (goes on where it stopped)\n"
+        "  torchrun --nproc-per-node 2 -m regard.cli train examples/lm-lstm.toml --folder runs/two",
     )
     train.add_argument("recipe", nargs="?", type=Path, help="a recipe (TOML), or the folder of a run to go on with")
-    train.add_argument("--run", dest="folder", type=Path, help="folder to keep the run in (default: runs/NAME)")
+    # torchrun takes --run for an option of its own, so there is a second name
+    train.add_argument(
+        "--run", "--folder", dest="folder", type=Path, help="folder to keep the run in (default: runs/NAME)"
+    )
 
     evaluate = command(
         "evaluate",
@@ -80,21 +84,18 @@ def _train(known: argparse.Namespace, changes: dict[str, Any]) -> int:
 
     path: Path | None = known.recipe
     folder: Path | None = known.folder
-    table: dict[str, Any] = {}
     if path is not None and path.is_dir():
         if folder is not None and folder != path:
             raise UserError(
                 f"{path} is a run already, so --run {folder} has no meaning; give a recipe, or leave --run out"
             )
         folder = path
-        table = read_toml(path / "config.toml") if (path / "config.toml").exists() else {}
-        recipe = recipe_from(table, changes) if changes else None
+        config = path / "config.toml"
+        recipe = recipe_from(read_toml(config), changes) if changes and config.exists() else None
     else:
-        if path is not None:
-            table = read_toml(path)
-        elif not changes:
+        if path is None and not changes:
             raise UserError("train wants a recipe or --data.train FILE, found neither; see regard train --help")
-        recipe = recipe_from(table, changes)
+        recipe = recipe_from(read_toml(path) if path is not None else {}, changes)
     if folder is None:
         folder = Path("runs") / (path.stem if path is not None else "mine")
     try:
@@ -123,8 +124,9 @@ def _corpora(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     from regard.data.corpora.registry import CORPORA
 
     _no_settings(settings)
+    wide = max(map(len, CORPORA))
     for name, corpus in CORPORA.items():
-        print(f"{name:<18} {corpus.kind:<6} {corpus.size:<22} {corpus.description}")
+        print(f"{name:<{wide}}  {corpus.kind:<5}  {corpus.size:<19}  {corpus.description}")
     return 0
 
 

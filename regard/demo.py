@@ -24,6 +24,7 @@ RECIPE = Recipe(
         encoder=Recurrent("gru", width=128, layers=1, dropout=0.0, bidirectional=True),
         decoder=Recurrent("gru", width=128, layers=1, dropout=0.0),
         similarity="additive",
+        tied=True,
     ),
     train=Train(steps=1000, batch=2000, rate=0.006, warmup=50, evaluate=250),
 )

@@ -17,6 +17,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield partial
         with partial.open("rb+") as file:
             os.fsync(file.fileno())
+        partial.chmod(0o666 & ~_umask())  # readable by others as the user's other files are, whoever wrote it
         partial.replace(path)
     except OSError as error:
         kept = "; the earlier one is untouched" if path.exists() else ""
@@ -26,6 +27,12 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def write_text(path: Path, text: str) -> None:

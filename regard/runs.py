@@ -1,6 +1,6 @@
 """A run folder: all that training hands on. Raw text in, raw text out; nothing in it is ever executed.
 
-config.toml, tokenizer.json, model.safetensors, log.jsonl; checkpoint.safetensors while there is more to train.
+config.toml, tokenizer.json, model.safetensors, log.jsonl; and checkpoint.safetensors, to train on.
 """
 
 import json
@@ -67,6 +67,13 @@ class Folder:
         """Weights at one look at the held-out part, kept for a mean."""
         return self.path / "looks" / f"{step:08}.safetensors"
 
+    def forget_looks(self, wanted: Iterable[int]) -> None:
+        """Deletes the weights of looks that no mean will need."""
+        kept = {self.look(step) for step in wanted}
+        for path in (self.path / "looks").glob("*.safetensors"):
+            if path not in kept:
+                path.unlink()
+
     def write_config(self, recipe: Recipe) -> None:
         write_text(self.config, tomli_w.dumps(to_table(recipe)))
 
@@ -80,8 +87,10 @@ class Folder:
         except UserError as error:
             raise UserError(f"{self.config}: {error}") from None
 
-    def write_weights(self, path: Path, tensors: dict[str, Tensor]) -> None:
-        write_with(path, lambda partial: save_file({k: v.contiguous() for k, v in tensors.items()}, partial))
+    def sweep(self) -> None:
+        """Removes what a process that was killed left half-written."""
+        for partial in self.path.rglob(".*.partial"):
+            partial.unlink(missing_ok=True)
 
     def read_log(self) -> list[dict[str, Any]]:
         """One entry for each look and each hundredth of the way; a last line that was cut off is left out."""
@@ -137,15 +146,34 @@ def load_run(path: str | Path) -> Run:
     return Run(folder, recipe, tokenizer, source)
 
 
+def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
+    """Tensors by name, whole or not at all."""
+
+    def pour(partial: Path) -> None:
+        try:
+            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial, metadata)
+        except SafetensorError as error:  # its word for a full disk
+            raise OSError(str(error)) from None
+
+    write_with(path, pour)
+
+
 def load_weights(model: nn.Module, path: Path) -> None:
+    """Fills a model with the weights in a file."""
     try:
-        model.load_state_dict(load_file(path))
+        fill(model, load_file(path), path)
     except FileNotFoundError:
         raise UserError(
             f"{path} does not exist: this run has not been trained; run `regard train {path.parent}`"
         ) from None
     except SafetensorError as error:
         raise UserError(f"{path} is damaged ({error}); restore it from a copy, or train again") from None
+
+
+def fill(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
+    """Fills a model with weights that were in a file."""
+    try:
+        model.load_state_dict(tensors)
     except RuntimeError as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(

@@ -38,7 +38,7 @@ def test_the_lineage_quotes_the_code_as_it_is(file, line):
 def test_every_file_of_the_tree_in_the_readme_exists_and_none_is_missing():
     text = (ROOT / "README.md").read_text()
     tree = text[text.index("regard/\n") :]
-    names = set(re.findall(r"(\w+\.py)\s", tree))
+    names = set(re.findall(r"(\w+\.py)\b", tree))
     files = {path.name for path in (ROOT / "regard").rglob("*.py")} - {"__init__.py"}
     assert files - names == set(), "missing in the README's tree"
 

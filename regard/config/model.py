@@ -125,7 +125,7 @@ class Seq2Seq(Settings):
     """What the decoder knows of the source: s_0 = h_T and no more; c = h_T at every step; another c_t at every step."""
     similarity: Similarity = "additive"
     """f_att between a recurrent decoder and the source; a Transformer decoder has its own."""
-    tied: bool = True
+    tied: bool = False
     """Answer with the target embedding read backwards, instead of with a matrix of its own."""
     kind: Literal["seq2seq"] = "seq2seq"
 

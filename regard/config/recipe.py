@@ -27,7 +27,7 @@ class Data(Settings):
     share: float = fraction(0.05)
     """How much is held out where no `valid` is given."""
     limit: int = at_least(0, 0)
-    """Use at most so many examples for training; 0: all."""
+    """Use at most so many pairs, or documents of a folder, for training; 0: all."""
     longest: int = at_least(1, 256)
     """Leave out pairs with more tokens than this on either side, and say how many."""
 
@@ -45,7 +45,7 @@ class Text(Settings):
     """What a token is."""
 
     kind: Literal["characters", "bytes", "words", "bpe"] = "bpe"
-    """Learnt on the training text."""
+    """What a token is; learnt on the training text."""
     size: int = at_least(0, 0)
     """How many tokens at most, for words and bpe; 0: by the amount of text."""
     shared: bool = True
@@ -154,6 +154,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     except IsADirectoryError:
         raise UserError(f"{path} is a folder, wanted a recipe file such as recipe.toml") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        if path.suffix != ".toml":
+            raise UserError(
+                f"{path} is not a recipe; to train on it: regard train --data.train {path} --model lstm"
+            ) from None
         raise UserError(f"{path} is not valid TOML: {error}") from None
 
 

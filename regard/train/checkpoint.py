@@ -6,12 +6,12 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from regard.disk import write_with
 from regard.errors import UserError
 from regard.layers.state import State, leaves
+from regard.runs import write_tensors
+from regard.train.parallel import shared_like, whole
 
 VERSION = 1
 
@@ -36,16 +36,18 @@ class Progress:
         return cls(**{**values, "looks": tuple(values["looks"])})
 
 
-def save_checkpoint(
-    path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, carried: State, progress: Progress
-) -> None:
-    """Weights, the optimiser's memory, the state carried from batch to batch, and how far we are."""
-    tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
+def tensors_of(model: nn.Module, optimiser: torch.optim.Optimizer, carried: State) -> dict[str, Tensor]:
+    """Weights, the optimiser's memory, and the state carried from batch to batch."""
+    tensors = {f"model.{name}": whole(value) for name, value in model.state_dict().items()}
     for number, memory in optimiser.state_dict()["state"].items():
-        tensors |= {f"optimiser.{number}.{name}": value for name, value in memory.items()}
-    tensors |= {f"carried.{number}": leaf for number, leaf in enumerate(leaves(carried))}
+        tensors |= {f"optimiser.{number}.{name}": whole(value) for name, value in memory.items()}
+    return tensors | {f"carried.{number}": leaf for number, leaf in enumerate(leaves(carried))}
+
+
+def save_checkpoint(path: Path, tensors: dict[str, Tensor], progress: Progress) -> None:
+    """What `tensors_of` gave, and how far we are."""
     metadata = {"version": str(VERSION), "progress": json.dumps(asdict(progress))}
-    write_with(path, lambda partial: save_file({k: v.contiguous() for k, v in tensors.items()}, partial, metadata))
+    write_tensors(path, tensors, metadata)
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,13 @@ class Checkpoint:
     carried: list[Tensor]
     progress: Progress
 
-    def restore(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> None:
-        model.load_state_dict(self.model)
-        optimiser.load_state_dict({**optimiser.state_dict(), "state": self.optimiser})
+    def restore_optimiser(self, optimiser: torch.optim.Optimizer) -> None:
+        parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
+        memory = {
+            number: {name: shared_like(value, parameters[number]) for name, value in values.items()}
+            for number, values in self.optimiser.items()
+        }
+        optimiser.load_state_dict({**optimiser.state_dict(), "state": memory})
 
 
 def load_checkpoint(path: Path) -> Checkpoint:

@@ -27,8 +27,10 @@ def judge(path: Path, where: Where | None = None) -> dict[str, Any]:
         part = "test"
     if not where:
         return {"data": "held out", **_figures(run, material(run.folder), None)}
-    if kind_of(where) != material(run.folder).kind:
-        raise UserError(f"{where} holds {kind_of(where)}, this run was trained on {material(run.folder).kind}")
+    own = "pairs" if run.model_config.kind == "seq2seq" else "text"
+    if kind_of(where) != own:
+        name = where if isinstance(where, str) else ", ".join(where)
+        raise UserError(f"{name} holds {kind_of(where)}, this run was trained on {own}")
     if kind_of(where) == "text":
         return {"data": part, **_figures(run, _text(run, where, split), None)}
     pairs = list(read_pairs(where, split))

@@ -17,14 +17,14 @@ from regard.config import Recipe, Train, carries_state, to_table
 from regard.data.batch import Batches, Buckets, Streams, Windows
 from regard.errors import UserError
 from regard.layers.state import State, leaves, like, map_state
-from regard.runs import Folder, Run, load_run
-from regard.train.checkpoint import Progress, load_checkpoint, mean_of, save_checkpoint
+from regard.runs import Folder, Run, fill, load_run, write_tensors
+from regard.train.checkpoint import Checkpoint, Progress, load_checkpoint, mean_of, save_checkpoint, tensors_of
 from regard.train.evaluate import answers, better, detached, look, rounded, text_scores, to_device
 from regard.train.loss import Objective
 from regard.train.optim import optimiser, rate_at
-from regard.train.parallel import World, device_of, precision_of, world
+from regard.train.parallel import World, device_of, gathered, precision_of, whole, world
 from regard.train.prepare import Material, material, prepare, skipped_line
-from regard.train.report import Report, draw_curve
+from regard.train.report import Board, Report, draw_curve
 
 ANSWERS = 500  # held-out pairs that are translated at a look
 
@@ -45,11 +45,13 @@ def train(recipe: Recipe | None, path: Path, report: Report | None = None) -> Ru
         training = Training(run, ours, report)
         with training.stoppable():
             training.to_the_end()
+        del training  # what joins the processes must go before they part, or one waits for the other for ever
         return run
 
 
 def _open(folder: Folder, recipe: Recipe | None, report: Report) -> None:
     """Prepares a new run, or checks that an old one is the one meant."""
+    folder.sweep()
     if not folder.config.exists():
         if recipe is None:
             folder.read_config()  # says that this is no run
@@ -67,13 +69,19 @@ def _open(folder: Folder, recipe: Recipe | None, report: Report) -> None:
 
 def _same(there: dict[str, Any], here: dict[str, Any], path: Path) -> None:
     """A run goes on only with its own data, text and model; how it trains may change."""
+    remedy = "choose another folder with --run, or delete it"
     for section in ("data", "text", "model"):
-        if there[section] == here[section] or isinstance(here[section], str):
+        if there[section] == here[section]:
             continue
+        if isinstance(here[section], str):  # a name for a kind of layer
+            kind = there[section].get("decoder", there[section].get("layer"))["kind"]
+            if kind == here[section]:
+                continue
+            raise UserError(f"{path} holds a run with another {section} ({kind}, here {here[section]}); {remedy}")
         name = next(key for key, value in here[section].items() if there[section].get(key) != value)
         raise UserError(
             f"{path} holds a run with another {section}.{name} "
-            f"({there[section].get(name)}, here {here[section][name]}); choose another folder with --run, or delete it"
+            f"({there[section].get(name)}, here {here[section][name]}); {remedy}"
         )
 
 
@@ -89,6 +97,11 @@ class Training:
         self.folder, self.settings = self.run.folder, self.run.recipe.train
         self.device = device_of(self.settings.device)
         self.material: Material = material(self.folder)
+        if self.material.kind == "text" and self.settings.metric != "loss":
+            raise UserError(
+                f"[train] metric '{self.settings.metric}' compares answers with references, and text has none; "
+                "use metric = 'loss'"
+            )
         self.carry = carries_state(self.run.model_config)
         self.batches = batches_for(self.material, self.settings, self.carry)
         torch.manual_seed(self.settings.seed)
@@ -96,15 +109,18 @@ class Training:
         self.objective = Objective(
             self.model, self.settings.smoothing, precision_of(self.settings.precision, self.device)
         )
-        self.optimiser = optimiser(self.model, self.settings)
         self.carried: State = None
         self.progress = Progress()
         self.stop_asked = False
-        if self.folder.checkpoint.exists():
-            self._restore()
-        self.wrapped: nn.Module = self.objective
-        if self.world.size > 1:
-            self.wrapped = nn.parallel.DistributedDataParallel(self.objective)
+        self.board = Board(self.folder.path) if self.settings.tensorboard and self.world.leads else None
+        saved = load_checkpoint(self.folder.checkpoint) if self.folder.checkpoint.exists() else None
+        if saved:
+            fill(self.model, saved.model, self.folder.checkpoint)
+        if self.settings.parallel == "fsdp":
+            self.world.share_out(self.objective)
+        self.optimiser = optimiser(self.model, self.settings)
+        if saved:
+            self._go_on_from(saved)
 
     # ---- from beginning to end
 
@@ -124,6 +140,8 @@ class Training:
                 looking = step % self.settings.evaluate == 0 or last
                 if looking or step % self._entry_every == 0:
                     entries.append(self._entry(speed) | (self.look() if looking else {}))
+                    if self.board:
+                        self.board.write(entries[-1])
                 if looking or step % self.settings.checkpoint == 0 or self.stop_asked:
                     self._record(entries)
                     self.checkpoint()
@@ -154,13 +172,14 @@ class Training:
         for number in range(mine, mine + settings.accumulate):
             part = to_device(batch.rows(number, self.world.size * settings.accumulate), self.device)
             state = None if self.carried is None else self.carried[number - mine]
-            outcome = self.wrapped(part, state, settings.student * step / settings.steps)
-            (outcome.loss * self.world.size / wanted).backward()  # DDP takes the mean over processes
+            outcome = self.objective(part, state, settings.student * step / settings.steps)
+            (outcome.loss * self.world.size / wanted).backward()  # the mean over processes is taken below
             states.append(detached(outcome.state) if self.carry else None)
             loss += outcome.loss.item()
         self.carried = states if self.carry else None
         mean = self.world.total(loss).item() / wanted
-        length = nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
+        self.world.mean_gradients(self.model)
+        length = whole(nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)).item()
         if not (math.isfinite(mean) and math.isfinite(length)):
             self._not_a_number(step)
         self.optimiser.step()
@@ -178,11 +197,12 @@ class Training:
             held |= {name: score.value for name, score in self.translated().items()}
         step, value = self.progress.step, held[settings.metric]
         best = better(settings.metric, value, self.progress.best)
+        weights = {name: whole(value) for name, value in self.model.state_dict().items()}
         if self.world.leads:
             if best:
-                self.folder.write_weights(self.folder.weights, self.model.state_dict())
+                write_tensors(self.folder.weights, weights)
             if settings.average > 1:
-                self.folder.write_weights(self.folder.look(step), self.model.state_dict())
+                write_tensors(self.folder.look(step), weights)
         self._advance(looks=(*self.progress.looks, step)[-settings.average :])
         if best:
             self._advance(best=value, best_step=step, without_better=0)
@@ -194,14 +214,20 @@ class Training:
         """Scores of what the model itself writes for the first held-out pairs."""
         source, target = self.material.valid
         count = min(ANSWERS, len(source))
-        outputs = answers(self.model, [source[i] for i in range(count)], self.run.tokenizer, self.device)  # type: ignore[misc]
+        with gathered(self.objective):
+            outputs = answers(self.model, [source[i] for i in range(count)], self.run.tokenizer, self.device)  # type: ignore[misc]
         return text_scores(outputs, [self.run.tokenizer.decode(target[i]) for i in range(count)])
 
     def finish(self) -> None:
         """The weights that are handed on: the best look's, or the mean of the last ones."""
+        if self.progress.best is None:
+            raise UserError(
+                f"{self.folder.path} is at step {self.progress.step}, past train.steps ({self.settings.steps}), "
+                f"and has not been looked at yet; set train.steps above {self.progress.step}"
+            )
         if self.settings.average > 1 and self.world.leads:
             mean = mean_of([self.folder.look(step) for step in self.progress.looks])
-            self.folder.write_weights(self.folder.weights, mean)
+            write_tensors(self.folder.weights, mean)
         if self.world.leads:
             draw_curve(self.folder.curve, self.folder.read_log())
             best = f"best {self.settings.metric} {self.progress.best:.4f} at step {self.progress.best_step:,}"
@@ -215,19 +241,25 @@ class Training:
         if self.carried is not None:
             parts = [leaves(part) for part in self.carried]
             together = [torch.cat(leaf) for leaf in zip(*parts, strict=True)]
-            everywhere = tuple(self.world.joined(leaf) for leaf in together)
+            rows = self.batches.at(self.progress.step - 1).size  # more parts than rows: the rest counts for nothing
+            everywhere = tuple(self.world.joined(leaf)[:rows] for leaf in together)
+        tensors = tensors_of(self.model, self.optimiser, everywhere)
         if self.world.leads:
-            save_checkpoint(self.folder.checkpoint, self.model, self.optimiser, everywhere, self.progress)
+            save_checkpoint(self.folder.checkpoint, tensors, self.progress)
+            self.folder.forget_looks(self.progress.looks)
 
-    def _restore(self) -> None:
-        saved = load_checkpoint(self.folder.checkpoint)
-        saved.restore(self.model, self.optimiser)
+    def _go_on_from(self, saved: Checkpoint) -> None:
+        saved.restore_optimiser(self.optimiser)
         self.progress = saved.progress
-        if saved.carried:
+        rows = self.batches.at(self.progress.step).size
+        if saved.carried and len(saved.carried[0]) == rows:  # else rows are cut otherwise now, and start afresh
             mine, parts = self.world.rank * self.settings.accumulate, self.world.size * self.settings.accumulate
-            shares = [[torch.tensor_split(leaf, parts)[number] for leaf in saved.carried] for number in range(parts)]
+            chosen = [share if len(share) else share.new_zeros(1) for share in torch.arange(rows).tensor_split(parts)]
             template = self.model.start(batch=1)
-            there = [like(template, share) for share in shares[mine : mine + self.settings.accumulate]]
+            there = [
+                like(template, [leaf[share] for leaf in saved.carried])
+                for share in chosen[mine : mine + self.settings.accumulate]
+            ]
             self.carried = [map_state(lambda leaf: leaf.to(self.device), state) for state in there]
         self.report.say(f"going on from step {self.progress.step:,} of {self.folder.path}")
 
@@ -294,6 +326,9 @@ class Training:
     def _introduce(self) -> None:
         if left_out := skipped_line(self.material.facts):
             self.report.say(left_out)
+        if self.progress.step >= self.settings.steps:
+            self.report.say(f"already at step {self.progress.step:,}; give a larger --train.steps to train on")
+            return
         parameters = sum(p.numel() for p in self.model.parameters())
         self.report.say(
             f"{parameters:,} parameters, {self.material.train_tokens:,} training tokens, "

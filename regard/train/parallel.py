@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
+from torch import Tensor, nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.tensor import DTensor, distribute_tensor
 
 from regard.errors import UserError
 
@@ -41,12 +44,57 @@ class World:
             dist.broadcast(part.copy_(rows) if owner == self.rank else part, owner)
         return torch.cat(parts)
 
+    def share_out(self, module: nn.Module) -> None:
+        """Leaves a share of the module in each process; they meet only while it computes (FSDP2)."""
+        if self.size > 1:
+            fully_shard(module, mesh=init_device_mesh(next(module.parameters()).device.type, (self.size,)))
+
+    def mean_gradients(self, module: nn.Module) -> None:
+        """Gives every process the mean of all gradients, as DDP does; shared-out modules have seen to it themselves.
+
+        Torch's own DDP now and then never came back from taking itself down on a CPU: its last work waits for Python's
+        lock, which the one who waits for that work holds.
+        """
+        gradients = [p.grad for p in module.parameters() if p.grad is not None and not isinstance(p.grad, DTensor)]
+        if self.size == 1 or not gradients:
+            return
+        together = torch.cat([gradient.flatten() for gradient in gradients])
+        dist.all_reduce(together)
+        together /= self.size
+        for gradient, mean in zip(gradients, together.split([g.numel() for g in gradients]), strict=True):
+            gradient.copy_(mean.view_as(gradient))
+
     def first(self, prepare: Callable[[], None]) -> None:
         """Lets the leader prepare files before anybody reads them."""
         if self.leads:
             prepare()
         if self.size > 1:
             dist.barrier()
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """A tensor with the shares of all processes in it. All of them must ask."""
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def shared_like(tensor: Tensor, parameter: Tensor) -> Tensor:
+    """A whole tensor, shared out as the parameter it belongs to."""
+    if not isinstance(parameter, DTensor) or tensor.shape != parameter.shape:
+        return tensor
+    return distribute_tensor(tensor, parameter.device_mesh, parameter.placements)
+
+
+@contextmanager
+def gathered(module: nn.Module) -> Iterator[None]:
+    """The module whole in every process, for what does not go through its `forward`."""
+    if not isinstance(module, FSDPModule):
+        yield
+        return
+    module.unshard()
+    try:
+        yield
+    finally:
+        module.reshard()
 
 
 @contextmanager

@@ -60,7 +60,12 @@ def prepare(folder: Folder, recipe: Recipe) -> Recipe:
 
 def material(folder: Folder) -> Material:
     """What `prepare` put in the folder."""
-    facts = json.loads(folder.tokens("facts.json").read_text())
+    try:
+        facts = json.loads(folder.tokens("facts.json").read_text())
+    except FileNotFoundError:
+        raise UserError(
+            f"{folder.tokens('')} is not complete, so the run has no data of its own; copy it whole, or name other data"
+        ) from None
     sizes = [load(folder.tokenizer).vocabulary]
     if facts["kind"] == "text":
         train = store.read(folder.tokens("train"), sizes[0])
@@ -96,18 +101,22 @@ def has_own_held_out(data: Data) -> bool:
 
 def _prepare_text(folder: Folder, recipe: Recipe) -> dict[str, Any]:
     data, own = recipe.data, has_own_held_out(recipe.data)
-    several = isinstance(data.train, str) and (".jsonl" in data.train or Path(data.train).is_dir())
+    several = not own and _has_both_sides(data)
+    skipped: Counter[str] = Counter()
 
     def documents(part: Split) -> Iterator[Iterator[str]]:
         if own:
             where, split = sides_of(data, part)
-            return itertools.islice(read_texts(where, split), data.limit or None if part == "train" else None)
-        chosen = read_texts(data.train, None)
-        if several:  # whole documents are held out, so that none is on both sides
-            return (d for key, d in map(_with_key, chosen) if held_out(key, data.share) == (part == "valid"))
-        return chosen if part == "train" else iter(())
+            chosen = read_texts(where, split, skipped if part == "train" else None)
+        elif several:  # whole documents are held out, so that none is on both sides
+            found = read_texts(data.train, None, skipped if part == "train" else None)
+            chosen = (d for key, d in map(_with_key, found) if held_out(key, data.share) == (part == "valid"))
+        else:
+            chosen = read_texts(data.train, None) if part == "train" else iter(())
+        return itertools.islice(chosen, (data.limit or None) if part == "train" else None)
 
     tokenizer = _learn(folder.tokenizer, recipe, itertools.chain.from_iterable(documents("train")))
+    skipped.clear()  # the same files come again, to be encoded
     sizes = {"train": 0, "valid": 0}
 
     def encoded(part: Split) -> Iterator[list[int]]:
@@ -127,13 +136,24 @@ def _prepare_text(folder: Folder, recipe: Recipe) -> dict[str, Any]:
     cut = 0
     if len(valid.tokens) < 2:  # one long text: its end is held out
         cut = int(len(train.tokens) * (1 - data.share))
-        sizes["valid"] = len(tokenizer.decode(train.tokens[cut:-1]).encode())
+        end = train.tokens[cut:]
+        sizes["valid"] = len(tokenizer.decode(end[end != STOP]).encode())
         if cut < 2 or len(train.tokens) - cut < 2:
             raise UserError(
                 f"{data.train} has only {len(train.tokens)} tokens, too few to train on and hold {data.share:.0%} out; "
                 "give more text, or a [data] valid file"
             )
-    return {"cut": cut, "train_bytes": sizes["train"], "valid_bytes": sizes["valid"], "skipped": {}}
+    return {"cut": cut, "train_bytes": sizes["train"], "valid_bytes": sizes["valid"], "skipped": dict(skipped)}
+
+
+def _has_both_sides(data: Data) -> bool:
+    """Whether there are documents enough that some are held out and some are not."""
+    sides = set()
+    for key, _ in map(_with_key, read_texts(data.train, None)):
+        sides.add(held_out(key, data.share))
+        if len(sides) == 2:
+            return True
+    return False
 
 
 def _with_key(document: Iterator[str]) -> tuple[str, Iterator[str]]:
@@ -151,7 +171,8 @@ def _prepare_pairs(folder: Folder, recipe: Recipe) -> dict[str, Any]:
 
     def pairs(part: Split) -> list[Pair]:
         where, split = sides_of(data, part) if own else (data.train, None)
-        found = read_pairs(where, split, skipped=skipped)
+        again = part == "valid" and not own  # the same file: what it lacks is counted once
+        found = read_pairs(where, split, skipped=None if again else skipped)
         if not own:  # by the source's text, so that no source is on both sides
             found = (pair for pair in found if held_out(pair.source, data.share) == (part == "valid"))
         return list(itertools.islice(found, (data.limit or None) if part == "train" else None))
@@ -164,8 +185,6 @@ def _prepare_pairs(folder: Folder, recipe: Recipe) -> dict[str, Any]:
         target = _learn(folder.tokenizer, recipe, (pair.target for pair in train))
     facts: dict[str, Any] = {}
     facts |= _write_pairs(folder, "train", train, (source, target), (data.longest, skipped))
-    if not own:
-        skipped.clear()  # the same file again: what it lacks is counted once
     facts |= _write_pairs(folder, "valid", pairs("valid"), (source, target), (data.longest, skipped))
     if not facts["train_pairs"]:
         raise UserError(f"{data.train} has no pair to train on ({_reasons(skipped) or 'it is empty'}); check the data")

