@@ -326,7 +326,7 @@ class Training:
     def _introduce(self) -> None:
         if left_out := skipped_line(self.material.facts):
             self.report.say(left_out)
-        if self.progress.step >= self.settings.steps:
+        if self.progress.step >= self.settings.steps and self.progress.best is not None:
             self.report.say(f"already at step {self.progress.step:,}; give a larger --train.steps to train on")
             return
         parameters = sum(p.numel() for p in self.model.parameters())

@@ -1,0 +1,105 @@
+"""Small data, small models and short recipes: a whole training takes about a second."""
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from safetensors.numpy import load_file
+
+from regard.config import Data, LanguageModel, Recipe, Recurrent, Seq2Seq, Text, Train, Transformer
+from regard.runs import Folder
+
+ROOT = Path(__file__).parent.parent
+TIMES = ("seconds", "tokens_per_second")  # of a log's entry: what may differ between two equal trainings
+CELLS = {kind: Recurrent(kind, width=12, layers=2, dropout=0.1) for kind in ("rnn", "lstm", "gru")}
+BLOCKS = Transformer(width=16, layers=1, heads=2, dropout=0.1)
+MODELS = {
+    **{f"lm-{kind}": LanguageModel(layer) for kind, layer in CELLS.items()},
+    "lm-transformer": LanguageModel(BLOCKS),
+    **{f"seq2seq-{kind}-attention": Seq2Seq(layer, layer) for kind, layer in CELLS.items()},
+    "seq2seq-transformer": Seq2Seq(BLOCKS, BLOCKS),
+}
+
+
+def write_text(folder: Path, lines: int = 150) -> Path:
+    """A text with something to learn: numbers count up, and sentences repeat their words."""
+    path = folder / "tides.txt"
+    said = ("the tide comes in", "the tide goes out", "a boat lies on the sand")
+    path.write_text("".join(f"day {n}: {said[n % 3]}, and {said[n % 2]}.\n" for n in range(lines)), encoding="utf-8")
+    return path
+
+
+def write_pairs(folder: Path, count: int = 200) -> Path:
+    """Words and the same words backwards; some sources come twice."""
+    path = folder / "backwards.tsv"
+    choose = random.Random(0)
+    lines = []
+    for _ in range(count):
+        words = choose.choices(("one", "two", "three", "four"), k=choose.randint(1, 4))
+        lines.append(f"{' '.join(words)}\t{' '.join(reversed(words))}\n")
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def recipe(folder: Path, name: str, **settings: Any) -> Recipe:
+    """How to train the model of that name on data written to the folder."""
+    pairs = name.startswith("seq2seq")
+    where = write_pairs(folder) if pairs else write_text(folder)
+    usual = {"steps": 20, "evaluate": 8, "checkpoint": 3, "batch": 160, "length": 16, "rate": 0.01, "warmup": 4}
+    return Recipe(
+        Data(str(where), share=0.2 if pairs else 0.1),
+        model=MODELS[name],
+        text=Text("words" if pairs else "characters"),
+        train=Train(**{**usual, **settings}),
+    )
+
+
+def environment() -> dict[str, str]:
+    """Of a second process: this package, one thread."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+
+
+def command(*words: object) -> list[str]:
+    """The words of `regard …` in a second process."""
+    return [sys.executable, "-m", "regard.cli", *map(str, words)]
+
+
+def in_another_process(*words: object) -> subprocess.CompletedProcess[str]:
+    return _run(command(*words))
+
+
+def in_two_processes(*words: object) -> subprocess.CompletedProcess[str]:
+    """The same under torch's launcher."""
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    return _run([*launcher, "-m", "regard.cli", *map(str, words)])
+
+
+def _run(words: list[str]) -> subprocess.CompletedProcess[str]:
+    with subprocess.Popen(
+        words, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.terminate()  # a launcher ends its workers, where a kill would leave them behind
+            out, err = process.communicate()
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+
+def log_of(path: Path) -> list[dict[str, Any]]:
+    """A run's log without the times in it."""
+    return [{k: v for k, v in entry.items() if k not in TIMES} for entry in Folder(path).read_log()]
+
+
+def differences(one: Path, other: Path) -> list[str]:
+    """In what two runs differ, bit by bit: nothing, if one went on exactly where it stopped."""
+    found = [] if log_of(one) == log_of(other) else ["log.jsonl"]
+    for name in ("model.safetensors", "checkpoint.safetensors"):
+        here, there = load_file(one / name), load_file(other / name)
+        if here.keys() != there.keys():
+            found.append(f"{name}: other tensors")
+        found += [f"{name}: {key}" for key in here if key in there and here[key].tobytes() != there[key].tobytes()]
+    return found
