@@ -207,7 +207,10 @@ def text_of(call) -> str:
     return str(error.value)
 
 
-NAMES = "phrases:french, phrases:spanish, digits:copy, digits:reverse, digits:sort"
+NAMES = (
+    "phrases:french, phrases:spanish, phrases-short:french, phrases-short:spanish, "
+    "digits:copy, digits:reverse, digits:sort"
+)
 LATIN = "if it is Latin-1, convert it: iconv -f latin1 -t utf-8"
 MISTAKES = {
     "a missing file with a near name": (

