@@ -8,6 +8,7 @@ import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from regard.models.build import build
 from regard.runs import Folder, load_run
 from regard.text import STOP
 from regard.train import loop
+from regard.train.checkpoint import Progress
 from regard.train.evaluate import ROWS
 from regard.train.judge import judge
 from regard.train.loop import Training, train
@@ -366,6 +368,15 @@ def test_the_best_weights_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(loop, "better", lambda metric, new, old: old is None)
     quietly(recipe(tmp_path, "lm-rnn", steps=12, evaluate=4), tmp_path / "run")
     assert round(judge(tmp_path / "run")["loss"], 5) == held_out_losses(tmp_path / "run")[0]
+
+
+@pytest.mark.parametrize("average_of", ["last", "best"])
+def test_which_looks_are_kept_for_a_mean(average_of):
+    training = SimpleNamespace(
+        progress=Progress(looks=((5, 2.0), (10, 1.0), (15, 3.0))), settings=Train(average=3, average_of=average_of)
+    )
+    kept = Training._kept_looks(training, (20, 2.5))
+    assert {step for step, _ in kept} == ({10, 15, 20} if average_of == "last" else {5, 10, 20})
 
 
 def test_the_mean_of_the_last_looks(tmp_path):

@@ -89,7 +89,9 @@ class Train(Settings):
     patience: int = at_least(0, 0)
     """Stop after so many looks without a better metric; 0: never."""
     average: int = at_least(1, 1)
-    """Of how many of the last looks' weights the final ones are the mean; 1: the best look's weights alone."""
+    """Of how many looks' weights the final ones are the mean; 1: the best look's weights alone."""
+    average_of: Literal["last", "best"] = "last"
+    """Which looks those are: the last ones, or the best by `metric`."""
     seed: int = at_least(0, 0)
     """Decides everything random."""
     device: str = "auto"

@@ -26,14 +26,14 @@ class Progress:
     without_better: int = 0
     tokens: int = 0
     seconds: float = 0.0
-    looks: tuple[int, ...] = field(default=())  # steps whose weights are kept for the mean
+    looks: tuple[tuple[int, float], ...] = field(default=())  # steps whose weights are kept for the mean, their metric
     loss: float = 0.0  # sum and number of training losses since the log's last entry
     losses: int = 0
 
     @classmethod
     def from_json(cls, text: str) -> "Progress":
         values = json.loads(text)
-        return cls(**{**values, "looks": tuple(values["looks"])})
+        return cls(**{**values, "looks": tuple(map(tuple, values["looks"]))})
 
 
 def tensors_of(model: nn.Module, optimiser: torch.optim.Optimizer, carried: State) -> dict[str, Tensor]:

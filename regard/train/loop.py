@@ -19,7 +19,7 @@ from regard.errors import UserError
 from regard.layers.state import State, leaves, like, map_state
 from regard.runs import Folder, Run, fill, load_run, write_tensors
 from regard.train.checkpoint import Checkpoint, Progress, load_checkpoint, mean_of, save_checkpoint, tensors_of
-from regard.train.evaluate import answers, better, detached, look, rounded, text_scores, to_device
+from regard.train.evaluate import SMALLER_IS_BETTER, answers, better, detached, look, rounded, text_scores, to_device
 from regard.train.loss import Objective
 from regard.train.optim import optimiser, rate_at
 from regard.train.parallel import World, device_of, gathered, precision_of, whole, world
@@ -203,7 +203,7 @@ class Training:
                 write_tensors(self.folder.weights, weights)
             if settings.average > 1:
                 write_tensors(self.folder.look(step), weights)
-        self._advance(looks=(*self.progress.looks, step)[-settings.average :])
+        self._advance(looks=self._kept_looks((step, value)))
         if best:
             self._advance(best=value, best_step=step, without_better=0)
         else:
@@ -226,7 +226,7 @@ class Training:
                 f"and has not been looked at yet; set train.steps above {self.progress.step}"
             )
         if self.settings.average > 1 and self.world.leads:
-            mean = mean_of([self.folder.look(step) for step in self.progress.looks])
+            mean = mean_of([self.folder.look(step) for step, _ in self.progress.looks])
             write_tensors(self.folder.weights, mean)
         if self.world.leads:
             draw_curve(self.folder.curve, self.folder.read_log())
@@ -246,7 +246,7 @@ class Training:
         tensors = tensors_of(self.model, self.optimiser, everywhere)
         if self.world.leads:
             save_checkpoint(self.folder.checkpoint, tensors, self.progress)
-            self.folder.forget_looks(self.progress.looks)
+            self.folder.forget_looks(step for step, _ in self.progress.looks)
 
     def _go_on_from(self, saved: Checkpoint) -> None:
         saved.restore_optimiser(self.optimiser)
@@ -307,6 +307,15 @@ class Training:
 
     def _advance(self, **changes: Any) -> None:
         self.progress = dataclasses.replace(self.progress, **changes)
+
+    def _kept_looks(self, new: tuple[int, float]) -> tuple[tuple[int, float], ...]:
+        """The looks whose mean would be handed on now."""
+        looks = (*self.progress.looks, new)
+        if self.settings.average_of == "best":
+            smallest_first = sorted(looks, key=lambda look: look[1])
+            looks = tuple(smallest_first if self.settings.metric in SMALLER_IS_BETTER else smallest_first[::-1])
+            return looks[: self.settings.average]
+        return looks[-self.settings.average :]
 
     def _out_of_patience(self) -> bool:
         return 0 < self.settings.patience <= self.progress.without_better
