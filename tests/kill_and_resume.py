@@ -3,8 +3,8 @@
     python tests/kill_and_resume.py [--kills 20] [--seed 0] [FAMILY …]
 
 Each family trains once in one piece, and once more with `kill -9` again and again. The weights, the optimiser's memory
-and the log must be the same to the last bit. The script fails where they are not, or
-where a training came to its end before the last kill.
+and the log must be the same to the last bit. The script fails where they are not, or where a training came to its end
+before the last kill.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def torment(folder: Path, family: str, kills: int, choose: random.Random) -> Res
     done, in_a_write, places = 0, 0, []
     while done < kills:
         left = seconds * (1 - step_of(broken) / plan.train.steps)  # so that the last kill comes before the end
-        if not killed(recipe, broken, choose.uniform(0, 1.5 * left / (kills - done + 1))):
+        if not killed(recipe, broken, choose.uniform(0, left / (kills - done + 1))):
             break  # it came to its end all the same
         if step_of(broken) == plan.train.steps:
             break
