@@ -9,7 +9,7 @@ BIN := .venv/bin
 test: check
 	$(BIN)/pytest -n auto
 
-# What a commit runs: format, lint, types and the fastest laws, in about ten seconds.
+# What a commit runs: format, lint, types and the fastest tests, in about ten seconds.
 quick: check
 	$(BIN)/pytest -n auto tests/test_architecture.py tests/test_state.py tests/test_errors.py
 

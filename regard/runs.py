@@ -93,7 +93,7 @@ class Folder:
             partial.unlink(missing_ok=True)
 
     def read_log(self) -> list[dict[str, Any]]:
-        """One entry for each look and each hundredth of the way; a last line that was cut off is left out."""
+        """About ten entries for each look, and the look itself; a last line that was cut off is left out."""
         if not self.log.exists():
             return []
         entries = []

@@ -41,6 +41,7 @@ def test_every_file_of_the_tree_in_the_readme_exists_and_none_is_missing():
     names = set(re.findall(r"(\w+\.py)\b", tree))
     files = {path.name for path in (ROOT / "regard").rglob("*.py")} - {"__init__.py"}
     assert files - names == set(), "missing in the README's tree"
+    assert names - files - {"zoo.py"} == set(), "in the README's tree, but not in the package"
 
 
 def test_links_between_pages_lead_somewhere():

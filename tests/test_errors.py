@@ -110,6 +110,18 @@ MISTAKES = {
         lambda: build(Seq2Seq(), 5).start(),
         "an encoder–decoder wants a source, found none; call start(Source(tokens))",
     ),
+    "a layer by its name": (
+        lambda: LanguageModel("lstm"),
+        "layer must be Recurrent or Transformer settings, found 'lstm'",
+    ),
+    "nothing to feed": (
+        lambda: (model := build(LanguageModel(), 5))(torch.zeros(1, 0, dtype=torch.long), model.start()),
+        "tokens must have at least one position to compute, found none; feed the start token first",
+    ),
+    "more rows than the state has": (
+        lambda: (model := build(LanguageModel(), 5))(torch.zeros(2, 3, dtype=torch.long), model.start()),
+        "tokens have 2 rows, the state has 1; start with batch=2",
+    ),
     "an empty source": (
         lambda: build(Seq2Seq(), 5).start(Source(torch.zeros(1, 0, dtype=torch.long))),
         "a source must have at least one token, found none; end every source with the stop token",

@@ -5,6 +5,8 @@ import math
 import pytest
 import torch
 
+import regard
+from regard.layers.attention import SelfAttention
 from regard.layers.dropout import Dropout
 from regard.layers.position import Rotary, Sinusoid, positions, turned
 
@@ -41,6 +43,25 @@ def test_sinusoids_are_the_paper_s_numbers():
     expected = [math.sin(5 * rate) for rate in rates] + [math.cos(5 * rate) for rate in rates]
     torch.testing.assert_close(table[1], torch.tensor(expected))
     torch.testing.assert_close(table[0], torch.tensor([0.0] * 3 + [1.0] * 3))
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
+def test_late_positions_differ_in_16_bits(kind):
+    where = torch.tensor([[256, 257, 4096, 4097]])
+    table = Sinusoid(8).to(kind)(where)[0]
+    assert table.dtype == kind
+    assert (table[0] != table[1]).any()
+    assert (table[2] != table[3]).any()
+
+
+def test_bilinear_scores_turn_as_well():
+    layer = SelfAttention(8, 1, kind="bilinear")
+    x, rotary = torch.randn(1, 1, 8).expand(1, 4, 8), Rotary(8)
+    with regard.trace(layer, "scores") as seen:
+        layer(x, None, None, rotary.turn(torch.arange(4)[None]))
+    scores = seen["scores"][0, 0]
+    torch.testing.assert_close(scores.diagonal(), scores[0, 0].expand(4))  # the same token, the same distance
+    torch.testing.assert_close(scores.diagonal(1), scores[0, 1].expand(3))
 
 
 def test_positions_count_what_is_kept():

@@ -1,5 +1,7 @@
 """States are values, also the one that grows in place."""
 
+import threading
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,6 +31,26 @@ def test_growing_does_not_copy_when_it_need_not():
         for _ in range(20):
             value = value.append(torch.randn(1, 1, 4))
             assert value.value.data_ptr() == where
+
+
+def test_two_threads_appending_to_one_value_have_a_future_each():
+    with torch.no_grad():
+        for _ in range(50):
+            value = Growing(torch.zeros(1, 3, 4)).append(torch.zeros(1, 1, 4))
+            futures: dict[int, Growing] = {}
+            start = threading.Barrier(4)
+
+            def grow(number: int, value=value, futures=futures, start=start) -> None:
+                with torch.no_grad():
+                    start.wait()
+                    futures[number] = value.append(torch.full((1, 1, 4), float(number)))
+
+            threads = [threading.Thread(target=grow, args=(number,)) for number in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert all((future.value[:, -1] == number).all() for number, future in futures.items())
 
 
 def test_growing_never_writes_into_the_tensor_it_was_made_of():

@@ -1,12 +1,17 @@
 """Looking in and changing what is inside, by path."""
 
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 import torch
 from zoo import begin, make, some_source, tokens
 
 import regard
+
+ROOT = Path(__file__).parent.parent
 
 
 def test_shapes_of_what_a_trace_holds():
@@ -107,6 +112,24 @@ def test_two_threads_do_not_hear_each_other():
         thread.join()
         assert len(seen) == 0
     assert heard == [True]
+
+
+COMPILED = """
+import torch, regard
+model = regard.build(regard.LanguageModel(regard.Transformer(width=16, layers=2)), 11).eval()
+fed = torch.randint(11, (2, 5))
+scores = lambda fed: model(fed, model.start(batch=2))[0]
+compiled = torch.compile(scores, backend="eager")
+with regard.trace(model) as seen:
+    print((compiled(fed) - scores(fed)).abs().max().item() < 1e-5)
+print({len(calls) for calls in seen.calls.values()})
+"""
+
+
+def test_a_compiled_model_computes_the_same_and_hears_nobody():
+    """In a process of its own, because the checking of shapes that every test has on cannot be compiled."""
+    child = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True, cwd=ROOT)
+    assert child.stdout.split("\n")[:2] == ["True", "{1}"], child.stderr[-2000:]
 
 
 def test_listeners_are_gone_after_an_error():

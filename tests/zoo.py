@@ -45,6 +45,10 @@ SEQ2SEQ = {
         ]
     },
     **{
+        f"seq2seq-rnn-{similarity}": Seq2Seq(cells("rnn"), cells("rnn"), similarity=similarity)
+        for similarity in ("dot", "scaled", "bilinear")
+    },
+    **{
         f"seq2seq-bilstm-{similarity}": Seq2Seq(cells("lstm", bidirectional=True), cells("lstm"), similarity=similarity)
         for similarity in ("additive", "dot", "scaled", "bilinear")
     },

@@ -20,7 +20,7 @@ class Recurrent(Settings):
     layers: int = at_least(1, 2)
     """L: how many layers stand on each other."""
     dropout: float = fraction(0.1)
-    """Which part of the numbers between layers is set to zero in training."""
+    """Which part of the numbers between layers, and before the head, is set to zero in training."""
     bidirectional: bool = False
     """Read from both ends, each with half the width. For encoders."""
 
@@ -63,7 +63,7 @@ class Transformer(Settings):
     activation: Literal["gelu", "relu"] = "gelu"
     """φ inside the feed-forward part."""
     dropout: float = fraction(0.1)
-    """Which part of what each part puts out, and of the embeddings, is set to zero in training."""
+    """Which part of the embeddings, of what each part puts out and before the head is set to zero in training."""
 
     def check(self) -> None:
         if not (self.key_width and self.value_width) and self.width % self.heads:
@@ -78,7 +78,7 @@ class Transformer(Settings):
                 "which adds no numbers to a token; use join 'add'"
             )
         if self.token_width < 1:
-            raise UserError(f"position_width ({self.position_width}) must be below width ({self.width})")
+            raise UserError(f"position_width ({self.encoding_width}) must be below width ({self.width})")
         if self.positions == "sinusoid" and self.encoding_width % 2:
             raise UserError(
                 f"sinusoid positions are pairs: their width must be even, found {self.encoding_width}; "

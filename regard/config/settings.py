@@ -39,6 +39,10 @@ class Settings:
                 raise UserError(f"{name} must be true or false, found {value}")
             if hint is str and not isinstance(value, str):
                 raise UserError(f"{name} must be a text, found {value}")
+            kinds = _options(hint)
+            if all(is_dataclass(kind) for kind in kinds) and not isinstance(value, kinds):
+                wanted = " or ".join(kind.__name__ for kind in kinds)
+                raise UserError(f"{name} must be {wanted} settings, found {value!r}")
             number = isinstance(value, int | float) and not isinstance(value, bool)
             whole = number and isinstance(value, int)
             if hint is int and not (whole and value >= limits.get("minimum", value)):

@@ -138,7 +138,7 @@ class Attention(nn.Module):
         self.value: nn.Module = nn.Identity()
         self.output: nn.Module = nn.Identity()
         self.queries, self.keys, self.values = Tap("B H T M"), Tap("B H S M"), Tap("B H S L")
-        self.scores, self.weights, self.mixed = Tap("B H T S"), Tap("B H T S"), Tap("B H T L")
+        self.scores, self.weights, self.mixed = Tap("B H T S", -math.inf), Tap("B H T S"), Tap("B H T L")
 
     def read(
         self,
@@ -148,7 +148,7 @@ class Attention(nn.Module):
         turn: Turn | None = None,
     ) -> Memory:
         """The memory with these positions added."""
-        keys = self.similarity.prepare(turned(self._split(self.key(x)), turn))  # (B, S, H, M)
+        keys = turned(self.similarity.prepare(self._split(self.key(x))), turn)  # (B, S, H, M)
         values = self._split(self.value(x))  # (B, S, H, L)
         if past is None:
             return Memory(Growing(keys), Growing(values), None if keep is None else Growing(keep))

@@ -3,6 +3,8 @@
 Copied            s_0 = h_T                         s_t = g_U(y_t, s_{t−1})
 FixedContext      c = h_T, s_0 = tanh(W h_T)        s_t = g_U(y_t, s_{t−1}, c)
 AttendedContext   c_t = Σ_i a_{t,i} h_i             s_t = g_U(y_t, s_{t−1}, c_t)
+
+The last two answer from o_t = tanh(W [s_t; c_t]), the first from s_t.
 """
 
 import torch
@@ -24,7 +26,8 @@ class FirstState(nn.Module):
         self.W = nn.Linear(source_width, sum(self.widths))
 
     def forward(self, summary: Float[Tensor, "B D"], template: State) -> State:
-        return like(template, list(torch.tanh(self.W(summary)).split(self.widths, -1)))
+        parts = torch.tanh(self.W(summary)).split(self.widths, -1)
+        return like(template, [part.contiguous() for part in parts])  # GPU kernels want their states in one piece
 
 
 class Readout(nn.Module):

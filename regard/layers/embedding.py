@@ -10,7 +10,10 @@ from regard.errors import UserError
 
 
 class Embedding(nn.Module):
-    """x_t = √D · E[token]: rows of length 1, scaled so that each number is of order 1. (Vaswani et al. 2017, 3.4)"""
+    """x_t = √D · E[token]: rows of length 1, scaled so that each number is of order 1. (Vaswani et al. 2017, 3.4)
+
+    A token out of the vocabulary is named on a CPU; a GPU says so in its own words, long after.
+    """
 
     def __init__(self, vocabulary: int, width: int) -> None:
         super().__init__()

@@ -27,9 +27,13 @@ def positions(
 
 
 def angles(where: Int[Tensor, "B T"], count: int, like: Tensor) -> Float[Tensor, "B T e"]:
-    """t · ω_i with ω_i = 10000^(−i/count): one slow or fast clock hand for each i."""
-    fastest_to_slowest = torch.arange(count, device=like.device, dtype=like.dtype) / count
-    return where[..., None].to(like.dtype) * torch.exp(-math.log(10000.0) * fastest_to_slowest)
+    """t · ω_i with ω_i = 10000^(−i/count): one slow or fast clock hand for each i.
+
+    In 32 bits at least: with 16 a late position is rounded to its neighbour.
+    """
+    precision = torch.promote_types(like.dtype, torch.float32)
+    fastest_to_slowest = torch.arange(count, device=like.device, dtype=precision) / count
+    return where[..., None].to(precision) * torch.exp(-math.log(10000.0) * fastest_to_slowest)
 
 
 class Positions(nn.Module):
@@ -72,8 +76,9 @@ class Sinusoid(nn.Module):
         self.register_buffer("of_this_type", torch.zeros(0), persistent=False)  # follows the model's dtype and device
 
     def forward(self, where: Int[Tensor, "B T"]) -> Float[Tensor, "B T P"]:
-        turned = angles(where, self.width // 2, self.get_buffer("of_this_type"))
-        return torch.cat([turned.sin(), turned.cos()], -1)
+        like = self.get_buffer("of_this_type")
+        turned = angles(where, self.width // 2, like)
+        return torch.cat([turned.sin(), turned.cos()], -1).to(like.dtype)
 
 
 class Added(Positions):
@@ -99,7 +104,10 @@ class Concatenated(Positions):
 
 
 class Rotary(Positions):
-    """Queries and keys are turned by an angle t ω_i, so that q_t · k_s depends on t − s alone. (Su et al. 2021)"""
+    """Queries and keys are turned by an angle t ω_i, so that q_t · k_s depends on t − s alone. (Su et al. 2021)
+
+    That holds for the similarities that are dot products; an additive one sees both angles by themselves.
+    """
 
     def __init__(self, head_width: int) -> None:
         super().__init__()
@@ -109,8 +117,9 @@ class Rotary(Positions):
         self.register_buffer("of_this_type", torch.zeros(0), persistent=False)
 
     def turn(self, where: Int[Tensor, "B T"]) -> Turn:
-        angle = angles(where, self.pairs, self.get_buffer("of_this_type"))[:, :, None]  # (B, T, 1, e)
-        return angle.cos(), angle.sin()
+        like = self.get_buffer("of_this_type")
+        angle = angles(where, self.pairs, like)[:, :, None]  # (B, T, 1, e)
+        return angle.cos().to(like.dtype), angle.sin().to(like.dtype)
 
 
 def turned(x: Float[Tensor, "B T H M"], turn: Turn | None) -> Float[Tensor, "B T H M"]:

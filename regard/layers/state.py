@@ -1,6 +1,7 @@
 """What a model remembers between calls, as a value: passed in, handed back, never kept on a module."""
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Any, TypeAlias
 
 import torch
@@ -9,6 +10,9 @@ from torch import Tensor
 
 # Tensor | Growing | None | tuple of states. Batch is axis 0 of every leaf; None remembers nothing.
 State: TypeAlias = Any
+
+
+_claiming = Lock()  # two threads may step one state at the same time
 
 
 class Growing:
@@ -38,14 +42,23 @@ class Growing:
         if torch.is_grad_enabled():  # autograd may have saved the buffer: it must never be written to
             return Growing(torch.cat([self.value, more], 1))
         buffer, filled = self._buffer, self._filled
-        if filled[0] != self._length or length > buffer.shape[1] or not _writable(buffer):
+        if not self._claim(length):
             room = max(length + 16, length * 3 // 2)
             buffer = more.new_empty(more.shape[0], room, *more.shape[2:])
             buffer[:, : self._length] = self.value
             filled = [length]
         buffer[:, self._length : length] = more
-        filled[0] = length
         return Growing(buffer, length=length, filled=filled)
+
+    def _claim(self, length: int) -> bool:
+        """Takes the spare room up to `length`, if there is enough and no other future has taken it."""
+        if length > self._buffer.shape[1] or not _writable(self._buffer):
+            return False
+        with _claiming:
+            newest = self._filled[0] == self._length
+            if newest:
+                self._filled[0] = length
+            return newest
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Growing":
         return Growing(function(self.value))
@@ -94,4 +107,6 @@ def like(template: State, tensors: list[Tensor]) -> State:
 
 def batch_size(state: State) -> int:
     """How many rows a state holds."""
-    return leaves(state)[0].shape[0]
+    while isinstance(state, tuple):
+        state = next(part for part in state if part is not None)
+    return (state.value if isinstance(state, Growing) else state).shape[0]

@@ -15,8 +15,8 @@ from regard.look.paths import matching
 class Trace(Mapping[str, Tensor]):
     """Path → tensor. What passed in several calls is joined along time, so that T steps read like one pass over T.
 
-    Where later steps could see more (the S of attention weights), earlier ones are filled up with zeros: they gave
-    those positions no weight. `calls[path]` has each call's tensor by itself.
+    Where later steps could see more (the S of attention), earlier ones are filled up: weights with zeros, scores with
+    −∞. `calls[path]` has each call's tensor by itself.
     """
 
     def __init__(self, taps: Mapping[str, Tap]) -> None:
@@ -50,7 +50,7 @@ def join(calls: list[Tensor], tap: Tap) -> Tensor:
     time = tap.axes.index("T")
     if "S" in tap.axes:
         widest = max(call.shape[-1] for call in calls)
-        calls = [F.pad(call, (0, widest - call.shape[-1])) for call in calls]
+        calls = [F.pad(call, (0, widest - call.shape[-1]), value=tap.filler) for call in calls]
     joined = torch.cat(calls, time)
     return joined.flip(time) if tap.from_the_end else joined
 

@@ -158,7 +158,7 @@ class Training:
     def update(self) -> float:
         """One step: everything random in it follows from the seed and the step."""
         step, settings = self.progress.step, self.settings
-        torch.manual_seed((settings.seed << 32) + step * 1024 + self.world.rank)
+        torch.manual_seed(((settings.seed << 32) + step * 1024 + self.world.rank) % 2**63)
         batch = self.batches.at(step)
         if batch.fresh:
             self.carried = None
@@ -219,7 +219,7 @@ class Training:
         return text_scores(outputs, [self.run.tokenizer.decode(target[i]) for i in range(count)])
 
     def finish(self) -> None:
-        """The weights that are handed on: the best look's, or the mean of the last ones."""
+        """The weights that are handed on: the best look's, or the mean of several."""
         if self.progress.best is None:
             raise UserError(
                 f"{self.folder.path} is at step {self.progress.step}, past train.steps ({self.settings.steps}), "
