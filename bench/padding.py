@@ -2,8 +2,6 @@
 
 import sys
 
-import numpy as np
-
 from bench.measure import row
 from regard.data import store
 from regard.data.batch import Buckets
