@@ -57,10 +57,6 @@ def read(path: Path, vocabulary: int) -> Store:
     return Store(np.memmap(path.with_suffix(".tokens"), _type(vocabulary), "r"), ends)
 
 
-def exists(path: Path) -> bool:
-    return path.with_suffix(".ends").exists()
-
-
 def _type(vocabulary: int) -> type[np.integer]:
     return np.uint16 if vocabulary <= 2**16 else np.int32
 
