@@ -21,7 +21,7 @@ class Outcome(NamedTuple):
 
 
 class Objective(nn.Module):
-    """Σ_t −log p(y_t | y_1 … y_{t−1}, x), with label smoothing in training; one module, so that it can be shared out."""
+    """Σ_t −log p(y_t | y_1 … y_{t−1}, x), with label smoothing in training; one module, to be shared out."""
 
     def __init__(self, model: Model, smoothing: float, precision: torch.dtype) -> None:
         super().__init__()
