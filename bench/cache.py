@@ -17,7 +17,7 @@ def main(rounds: int = 25) -> None:
         _, state = model(torch.randint(100, (1, SEEN)), model.start())
         token = torch.zeros(1, dtype=torch.long)
         _, state = model.step(token, state)  # from here on there is spare room
-        new = torch.randn(1, 1, HEADS, WIDTH // HEADS)
+        new = torch.randn(1, 1, HEADS, 2 * WIDTH // HEADS)  # a key and a value
         memories = [Growing(leaf).append(new) for leaf in leaves(state)[1:]]
 
         def step() -> object:

@@ -15,9 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 # name: file, the code as it is, the code as it is broken
 MUTANTS = {
-    "drop the causal mask": ("layers/attention.py", "    causal = True", "    causal = False"),
-    "drop it while somebody listens": ("layers/attention.py", "if causal and steps > 1:", "if False:"),
-    "a causal mask aligned to the first position": ("layers/attention.py", ".tril(seen - steps)", ".tril()"),
+    "drop the causal mask": ("layers/block.py", "    causal = True", "    causal = False"),
+    "drop it while somebody listens": ("layers/history.py", "if not self.causal:", "if True:"),
+    "a causal mask that forgets what was fed before": ("layers/history.py", "order[:, None] >= order", "order[:, None] == order"),
     "swap the LSTM's states": ("layers/recurrent.py", "return y, (h[0], c[0])", "return y, (c[0], h[0])"),
     "write into a state in place": (
         "layers/state.py",
@@ -30,17 +30,15 @@ MUTANTS = {
         "c = self.cells.at_one_position(c.data.mul_(f.data) * 1 + i * g)",
     ),
     "masked score 0 instead of −∞": ("layers/attention.py", "masked_fill(masked, -math.inf)", "masked_fill(masked, 0.0)"),
-    "forget keep in attention": (
-        "layers/attention.py",
-        "None if keep is None else Growing(keep))",
-        "None)",
-    ),
-    "forget keep when the memory grows": (
-        "layers/attention.py",
-        "if keep is not None or kept is not None:",
-        "if False:",
-    ),
-    "padding moves positions": ("layers/position.py", "counted = keep.cumsum(1)", "counted = keep.new_ones(keep.shape).cumsum(1)"),
+    "forget keep in attention": ("layers/history.py", "else keep.reshape(len(ones), 1, new)", "else ones"),
+    "forget keep of the source": ("layers/history.py", "None if keep is None else keep[:, None, None, :]", "None"),
+    "forget keep when the memory grows": ("layers/history.py", "if self.kept is None else self.kept\n            each", "if True else self.kept\n            each"),
+    "beams that see each other's tokens": ("layers/history.py", "torch.eye(self.each, dtype=torch.bool, device=device)", "torch.ones(self.each, self.each, dtype=torch.bool, device=device)"),
+    "beams that forget to reorder their past": ("layers/history.py", "kept.flatten(0, 1).index_select(0, rows.flat)", "kept.flatten(0, 1)[: len(rows.flat)]"),
+    "a search that reorders tokens but not states": ("decode/beam.py", "select(state, parents.view_as(rows))", "select(state, (torch.arange(len(parents)) % parents.numel()).view_as(rows) if rows.numel() == len(scores) else parents.view_as(rows))"),
+    "a search that ends too early": ("decode/beam.py", "longest = max(length(made + 1), length(limit))", "longest = length(made)"),
+    "a search that never reads a finished answer's place": ("decode/beam.py", "width - len(searches[line].found)", "width"),
+    "padding moves positions": ("layers/history.py", "counted = keep.cumsum(1)", "counted = keep.new_ones(keep.shape).cumsum(1)"),
     "forget keep in recurrence": ("layers/recurrent.py", "order = torch.argsort(~keep, dim=1, stable=True)", "order = torch.arange(keep.shape[1]).expand_as(keep)"),
     "let the LSTM's cell run on into padding": ("layers/recurrent.py", "HOLD = 1e4", "HOLD = 0.0"),
     "a softmax over the wrong axis": ("layers/attention.py", "-math.inf), -1)", "-math.inf), -2)"),
@@ -49,7 +47,7 @@ MUTANTS = {
         "return queries @ keys.transpose(-1, -2) * self.scale",
         "return queries @ keys.transpose(-1, -2)",
     ),
-    "forget to reorder part of a state": ("layers/state.py", "return state.map(function)", "return state"),
+    "forget to reorder part of a state": ("layers/state.py", "return state.select(rows)", "return state"),
     "the wrong half turned": ("layers/position.py", "right * cos + left * sin", "right * cos - left * sin"),
     "read backwards without turning back": ("layers/recurrent.py", "z.flip(1)], -1)", "z], -1)"),
     "attend with the new state instead of the last": (
@@ -59,7 +57,7 @@ MUTANTS = {
         "self.decoder.layers[0].W_hx.in_features - x.shape[2])], -1), None, cells)[1])[:, None]",
     ),
 }  # fmt: skip
-TESTS = ["tests/test_laws.py", "tests/test_references.py", "tests/test_attention.py", "tests/test_state.py", "tests/test_taps.py", "tests/test_positions.py"]  # fmt: skip
+TESTS = ["tests/test_laws.py", "tests/test_references.py", "tests/test_attention.py", "tests/test_state.py", "tests/test_taps.py", "tests/test_positions.py", "tests/test_beam.py"]  # fmt: skip
 
 
 def failures(folder: Path) -> list[str]:

@@ -6,13 +6,16 @@ import torch
 import regard
 from regard.layers.attention import (
     SIMILARITIES,
-    CausalSelfAttention,
+    Heads,
     MultiHead,
     SelfAttention,
     attend_to_inputs,
     attend_with_keys,
     masked_softmax,
 )
+from regard.layers.history import Sight, View, everywhere_kept
+
+CAUSAL = Sight(View(causal=True))
 
 
 def test_a_row_with_nothing_to_look_at_gives_zeros_and_finite_gradients():
@@ -30,14 +33,15 @@ def test_a_row_with_nothing_to_look_at_gives_zeros_and_finite_gradients():
 @pytest.mark.parametrize("listening", [False, True])
 def test_nothing_to_look_at_gives_zeros_for_every_similarity(kind, listening):
     layer = attend_to_inputs(4, 4, kind)
-    memory = layer.read(torch.randn(2, 3, 4), torch.tensor([[True, False, True], [False, False, False]]))
+    memory = layer.read(torch.randn(2, 3, 4))
+    view = everywhere_kept(torch.tensor([[True, False, True], [False, False, False]]))
     query = torch.randn(2, 1, 4, requires_grad=True)
     if listening:
         with regard.trace(layer) as seen:
-            y = layer.look(query, memory)
+            y = layer.look(query, memory, view)
         assert seen["weights"].shape == (2, 1, 1, 3)
     else:
-        y = layer.look(query, memory)
+        y = layer.look(query, memory, view)
     assert y[1].tolist() == [[0, 0, 0, 0]]
     assert y[0].abs().sum() > 0
     y.sum().backward()
@@ -47,11 +51,11 @@ def test_nothing_to_look_at_gives_zeros_for_every_similarity(kind, listening):
 @pytest.mark.parametrize("kind", SIMILARITIES)
 def test_one_query_or_many_give_the_same(kind):
     layer = attend_to_inputs(4, 4, kind).double()
-    memory = layer.read(torch.randn(2, 5, 4, dtype=torch.double), None)
+    memory = layer.read(torch.randn(2, 5, 4, dtype=torch.double))
     queries = torch.randn(2, 3, 4, dtype=torch.double)
-    together = layer.look(queries, memory)
+    together = layer.look(queries, memory, View())
     for t in range(3):
-        torch.testing.assert_close(together[:, t : t + 1], layer.look(queries[:, t : t + 1], memory))
+        torch.testing.assert_close(together[:, t : t + 1], layer.look(queries[:, t : t + 1], memory, View()))
 
 
 @pytest.mark.parametrize("kind", SIMILARITIES)
@@ -66,17 +70,17 @@ def test_similarity_is_the_equation_of_the_notes(kind):
         "additive": lambda q, k: f.v.weight[0] @ torch.tanh(f.W.weight @ q + f.W.bias + f.U.weight @ k),
     }[kind]
     with regard.trace(layer) as seen:
-        layer.look(q, layer.read(x, None))
+        layer.look(q, layer.read(x), View())
     torch.testing.assert_close(seen["scores"].flatten(), torch.stack([expected(q[0, 0], key) for key in x[0]]))
 
 
 @pytest.mark.parametrize(("m", "l"), [(4, 4), (6, 3), (2, 5)])
 def test_keys_and_values_of_different_width_on_the_fused_path(m, l):
-    layer = CausalSelfAttention(12, 3, key_width=m, value_width=l).double()
+    layer = SelfAttention(12, Heads(3, m, l)).double()
     x = torch.randn(2, 7, 12, dtype=torch.double)
-    fused, _ = layer(x, None, None, None)
+    fused, _ = layer(x, None, CAUSAL)
     with regard.trace(layer) as seen:
-        explicit, _ = layer(x, None, None, None)
+        explicit, _ = layer(x, None, CAUSAL)
     torch.testing.assert_close(fused, explicit)
     assert seen["queries"].shape == (2, 3, 7, m)
     assert seen["values"].shape == (2, 3, 7, l)
@@ -84,11 +88,11 @@ def test_keys_and_values_of_different_width_on_the_fused_path(m, l):
 
 @pytest.mark.parametrize(("d", "heads", "m", "l"), [(64, 8, 8, 8), (48, 3, 10, 20)])
 def test_parameters_of_multi_head_attention_follow_the_notes(d, heads, m, l):
-    without = MultiHead(d, heads, key_width=m, value_width=l, bias=False)
     formula = d * (2 * m + l) * heads + heads * l * d
-    assert regard.count(without).total == formula
-    with_biases = MultiHead(d, heads, key_width=m, value_width=l)
-    assert regard.count(with_biases).total == formula + heads * (2 * m + l) + d
+    for kind in (MultiHead, SelfAttention):
+        layer = kind(d, Heads(heads, m, l))
+        assert sum(weight.numel() for name, weight in layer.named_parameters() if name.endswith("weight")) == formula
+        assert regard.count(layer).total == formula + heads * (2 * m + l) + d
 
 
 def test_count_by_part_adds_up_and_counts_shared_weights_once():
@@ -105,12 +109,12 @@ def test_count_by_part_adds_up_and_counts_shared_weights_once():
 
 def test_more_weights_than_one_head_can_have_do_not_mix_heads():
     """Switching off one head's values changes the output only through that head's rows of W_O."""
-    layer = SelfAttention(8, 2).double()
+    layer = SelfAttention(8, Heads.of(8, 2)).double()
     x = torch.randn(1, 4, 8, dtype=torch.double)
     with regard.trace(layer, "mixed") as seen:
-        whole, _ = layer(x, None, None, None)
+        whole, _ = layer(x, None, CAUSAL)
     with regard.patch(layer, {"mixed": lambda mixed: mixed * torch.tensor([0.0, 1.0]).view(1, 2, 1, 1)}):
-        without, _ = layer(x, None, None, None)
+        without, _ = layer(x, None, CAUSAL)
     share = seen["mixed"][:, 0] @ layer.output.weight[:, :4].T
     torch.testing.assert_close(whole - without, share)
 
@@ -130,12 +134,12 @@ def test_no_weights_matrix_on_the_fused_path():
                     largest = max(largest, value.untyped_storage().nbytes())
             return out
 
-    layer, steps = CausalSelfAttention(16, 2), 2048
+    layer, steps = SelfAttention(16, Heads.of(16, 2)), 2048
     with torch.no_grad(), Watch():
-        layer(torch.randn(1, steps, 16), None, None, None)
+        layer(torch.randn(1, steps, 16), None, CAUSAL)
     assert largest < steps * steps, "something of T × T bytes or more was made"
 
 
 def test_attention_with_keys_reads_other_widths():
     layer = attend_with_keys(6, 10, 4, "additive")
-    assert layer.look(torch.randn(2, 3, 6), layer.read(torch.randn(2, 5, 10), None)).shape == (2, 3, 4)
+    assert layer.look(torch.randn(2, 3, 6), layer.read(torch.randn(2, 5, 10)), View()).shape == (2, 3, 4)

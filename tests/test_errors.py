@@ -5,7 +5,7 @@ import torch
 
 import regard
 from regard import LanguageModel, Recurrent, Seq2Seq, Source, Transformer, UserError, build
-from regard.layers.attention import MultiHead, attend_to_inputs
+from regard.layers.attention import Heads, attend_to_inputs
 from regard.layers.position import Rotary, Sinusoid
 
 
@@ -22,7 +22,7 @@ MISTAKES = {
         "width (128) must be divisible by heads (3), or set key_width and value_width",
     ),
     "the same, in a layer": (
-        lambda: MultiHead(128, 3),
+        lambda: Heads.of(128, 3),
         "width (128) must be divisible by heads (3), or give key_width and value_width",
     ),
     "odd rotary": (

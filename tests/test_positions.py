@@ -6,9 +6,10 @@ import pytest
 import torch
 
 import regard
-from regard.layers.attention import SelfAttention
+from regard.layers.attention import Heads, SelfAttention
 from regard.layers.dropout import Dropout
-from regard.layers.position import Rotary, Sinusoid, positions, turned
+from regard.layers.history import History, Sight, View
+from regard.layers.position import Rotary, Sinusoid, turned
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +22,7 @@ def test_rotary_scores_depend_on_the_distance_alone():
     q, k = torch.randn(1, 1, 1, 8), torch.randn(1, 1, 1, 8)
 
     def score(t: int, s: int) -> float:
-        at = [rotary.turn(torch.tensor([[place]])) for place in (t, s)]
+        at = [rotary.turn(torch.tensor([[place]]), 200) for place in (t, s)]
         return (turned(q, at[0]) * turned(k, at[1])).sum().item()
 
     assert score(9, 4) == pytest.approx(score(105, 100), abs=1e-9)
@@ -31,14 +32,14 @@ def test_rotary_scores_depend_on_the_distance_alone():
 
 def test_rotary_keeps_lengths_and_leaves_the_first_position_alone():
     x = torch.randn(1, 3, 2, 8)
-    y = turned(x, Rotary(8).turn(torch.tensor([[0, 7, 1000]])))
+    y = turned(x, Rotary(8).turn(torch.tensor([[0, 7, 1000]]), 1001))
     torch.testing.assert_close(y.norm(dim=-1), x.norm(dim=-1))
     torch.testing.assert_close(y[:, 0], x[:, 0])
     assert (y[:, 1] - x[:, 1]).abs().max() > 0.1
 
 
 def test_sinusoids_are_the_paper_s_numbers():
-    table = Sinusoid(6)(torch.tensor([[0, 5]]))[0]
+    table = Sinusoid(6)(torch.tensor([[0, 5]]), 6)[0]
     rates = [10000 ** (-2 * i / 6) for i in range(3)]
     expected = [math.sin(5 * rate) for rate in rates] + [math.cos(5 * rate) for rate in rates]
     torch.testing.assert_close(table[1], torch.tensor(expected))
@@ -48,17 +49,17 @@ def test_sinusoids_are_the_paper_s_numbers():
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
 def test_late_positions_differ_in_16_bits(kind):
     where = torch.tensor([[256, 257, 4096, 4097]])
-    table = Sinusoid(8).to(kind)(where)[0]
+    table = Sinusoid(8).to(kind)(where, 4098)[0]
     assert table.dtype == kind
     assert (table[0] != table[1]).any()
     assert (table[2] != table[3]).any()
 
 
 def test_bilinear_scores_turn_as_well():
-    layer = SelfAttention(8, 1, kind="bilinear")
+    layer = SelfAttention(8, Heads.of(8, 1), kind="bilinear")
     x, rotary = torch.randn(1, 1, 8).expand(1, 4, 8), Rotary(8)
     with regard.trace(layer, "scores") as seen:
-        layer(x, None, None, rotary.turn(torch.arange(4)[None]))
+        layer(x, None, Sight(View(), View(), rotary.turn(torch.arange(4)[None], 4)))
     scores = seen["scores"][0, 0]
     torch.testing.assert_close(scores.diagonal(), scores[0, 0].expand(4))  # the same token, the same distance
     torch.testing.assert_close(scores.diagonal(1), scores[0, 1].expand(3))
@@ -66,10 +67,10 @@ def test_bilinear_scores_turn_as_well():
 
 def test_positions_count_what_is_kept():
     keep = torch.tensor([[False, True, True, False, True], [True, True, True, True, True]])
-    where, seen = positions(torch.tensor([0, 3]), 5, keep)
+    where, history = History(torch.tensor([0, 3]), length=3).fed(5, keep)
     assert where[0][keep[0]].tolist() == [0, 1, 2]
     assert where[1].tolist() == [3, 4, 5, 6, 7]
-    assert seen.tolist() == [3, 8]
+    assert history.count.tolist() == [3, 8]
 
 
 @pytest.mark.parametrize("p", [0.0, 0.1, 0.2, 0.5, 0.9])

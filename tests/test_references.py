@@ -8,14 +8,14 @@ import torch.nn.functional as F
 from torch import nn
 
 from regard.layers.attention import (
-    CausalSelfAttention,
     CrossAttention,
-    MultiHead,
+    Heads,
     SelfAttention,
     attend_to_inputs,
     attend_with_keys,
 )
 from regard.layers.block import Block, FeedForward, NormAfter, NormBefore
+from regard.layers.history import History, Sight, View
 from regard.layers.layer import Encoded
 from regard.layers.recurrent import GRU, LSTM, RNN, Bidirectional, Recurrent, Stack
 
@@ -78,34 +78,37 @@ def test_bidirectional_layers_over_rows_of_different_length(kind):
 
 
 @torch.no_grad()
-def copy_attention(ours: MultiHead, theirs: nn.MultiheadAttention) -> None:
-    for linear, weight, bias in zip(
-        (ours.query, ours.key, ours.value),
-        theirs.in_proj_weight.chunk(3),
-        theirs.in_proj_bias.chunk(3),
-        strict=True,
-    ):
-        linear.weight.copy_(weight)
-        linear.bias.copy_(bias.add_(torch.randn_like(bias)))
+def copy_attention(ours: SelfAttention | CrossAttention, theirs: nn.MultiheadAttention) -> None:
+    """Their matrix has all queries, then all keys, then all values; ours has what belongs to a head together."""
+    theirs.in_proj_bias.copy_(torch.randn_like(theirs.in_proj_bias))
+    for name in ("weight", "bias"):
+        whole = getattr(theirs, f"in_proj_{name}")
+        query, key, value = (part.unflatten(0, (ours.heads, -1)) for part in whole.chunk(3))
+        if isinstance(ours, SelfAttention):
+            getattr(ours.query_key_value, name).copy_(torch.cat([query, key, value], 1).flatten(0, 1))
+        else:
+            getattr(ours.query, name).copy_(query.flatten(0, 1))
+            getattr(ours.key_value, name).copy_(torch.cat([key, value], 1).flatten(0, 1))
     ours.output.load_state_dict(theirs.out_proj.state_dict())
 
 
-@pytest.mark.parametrize("kind", [SelfAttention, CausalSelfAttention])
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("padded", [False, True])
-def test_multi_head_self_attention(kind, padded):
+def test_multi_head_self_attention(causal, padded):
     theirs = nn.MultiheadAttention(12, 3, batch_first=True)
-    ours = kind(12, 3)
+    ours = SelfAttention(12, Heads.of(12, 3))
     copy_attention(ours, theirs)
     x = torch.randn(2, 6, 12)
     keep = torch.tensor([[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]], dtype=torch.bool) if padded else None
-    y, _ = ours(x, keep, None, None)
+    _, history = History(torch.zeros(2, dtype=torch.long)).fed(6, keep)
+    y, _ = ours(x, None, Sight(history.view(6, causal)))
     later = torch.ones(6, 6, dtype=torch.bool).triu(1)  # True = may not look, there
     expected, _ = theirs(
         x,
         x,
         x,
         key_padding_mask=None if keep is None else ~keep,
-        attn_mask=later if ours.causal else None,
+        attn_mask=later if causal else None,
         need_weights=False,
     )
     close(y, expected)
@@ -114,16 +117,16 @@ def test_multi_head_self_attention(kind, padded):
 def test_scaled_dot_product_of_inputs_used_directly():
     q, x = torch.randn(2, 4, 8), torch.randn(2, 5, 8)
     layer = attend_to_inputs(8, 8, "scaled")
-    close(layer.look(q, layer.read(x, None)), F.scaled_dot_product_attention(q, x, x))
+    close(layer.look(q, layer.read(x), View()), F.scaled_dot_product_attention(q, x, x))
 
 
 def test_keys_and_values_with_three_different_widths():
     d_q, d_x, d_v = 6, 10, 4
     q, x = torch.randn(2, 3, d_q), torch.randn(2, 5, d_x)
     layer = attend_with_keys(d_q, d_x, d_v)
-    keys, values = layer.key(x), layer.value(x)
+    keys, values = layer.key_value(x).split([d_q, d_v], -1)
     weights = torch.softmax(q @ keys.transpose(1, 2) / math.sqrt(d_q), -1)
-    y = layer.look(q, layer.read(x, None))
+    y = layer.look(q, layer.read(x), View())
     assert y.shape == (2, 3, d_v)
     close(y, weights @ values)
 
@@ -134,10 +137,10 @@ def test_keys_and_values_with_three_different_widths():
 def test_transformer_block(norm_first, activation, decoder):
     kind = nn.TransformerDecoderLayer if decoder else nn.TransformerEncoderLayer
     theirs = kind(12, 3, 20, dropout=0.0, activation=activation, batch_first=True, norm_first=norm_first).train()
-    attentions = {"self_attention": (CausalSelfAttention if decoder else SelfAttention)(12, 3)}
+    attentions = {"self_attention": SelfAttention(12, Heads.of(12, 3))}
     copy_attention(attentions["self_attention"], theirs.self_attn)
     if decoder:
-        attentions["cross_attention"] = CrossAttention(12, 3)
+        attentions["cross_attention"] = CrossAttention(12, Heads.of(12, 3))
         copy_attention(attentions["cross_attention"], theirs.multihead_attn)
     feed = FeedForward(12, 20, nn.ReLU() if activation == "relu" else nn.GELU())
     feed.W_1.load_state_dict(theirs.linear1.state_dict())
@@ -152,7 +155,7 @@ def test_transformer_block(norm_first, activation, decoder):
             getattr(theirs, f"norm{number}").load_state_dict(residual.norm.state_dict())
     x, source = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
     encoded = Encoded(source, None, source[:, -1], None)
-    y, _ = ours(x, None, ours.start(2, encoded), None)
+    y, _ = ours(x, ours.start(2, encoded), Sight(View(causal=decoder)))
     if decoder:
         later = torch.ones(5, 5, dtype=torch.bool).triu(1)
         close(y, theirs(x, source, tgt_mask=later))

@@ -4,6 +4,8 @@
 
 One class computes it for every use. `read` turns what may be looked at into keys and values, once; `look` asks them a
 query. Self-attention reads what it has just been fed, so its memory grows: that is the KV cache.
+
+Matrices that read the same input are one matrix: a step of a small model is bound by how many products it has.
 """
 
 import math
@@ -15,6 +17,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.errors import UserError, unknown
+from regard.layers.history import Sight, View
 from regard.layers.layer import Encoded
 from regard.layers.position import Turn, turned
 from regard.layers.state import Growing, State
@@ -25,6 +28,7 @@ class Similarity(nn.Module):
     """f_att(q, k): how well a query and a key match. Shapes: (B, H, T, M), (B, H, S, M') → (B, H, T, S)."""
 
     scale: float | None = None  # of q·k for the fused kernel; None: this similarity is no dot product
+    prepared_width: int | None = None  # of a key once prepared; None: as it was
 
     def prepare(self, keys: Float[Tensor, "B S H M"]) -> Float[Tensor, "B S H N"]:
         """What depends on the key alone, computed once per key."""
@@ -64,6 +68,7 @@ class Bilinear(Similarity):
     def __init__(self, query_width: int, key_width: int) -> None:
         super().__init__()
         self.W = nn.Linear(key_width, query_width, bias=False)
+        self.prepared_width = query_width
 
     def prepare(self, keys: Tensor) -> Tensor:
         return self.W(keys)
@@ -78,6 +83,7 @@ class Additive(Similarity):
         self.W = nn.Linear(query_width, width)
         self.U = nn.Linear(key_width, width, bias=False)
         self.v = nn.Linear(width, 1, bias=False)
+        self.prepared_width = width
 
     def prepare(self, keys: Tensor) -> Tensor:
         return self.U(keys)
@@ -102,14 +108,6 @@ def similarity(kind: str, query_width: int, key_width: int) -> Similarity:
     return SIMILARITIES[kind](query_width, key_width)
 
 
-class Memory(NamedTuple):
-    """What can be looked at. `keep` is None while every position is real."""
-
-    keys: Growing  # (B, S, H, M)
-    values: Growing  # (B, S, H, L)
-    keep: Growing | None  # (B, S)
-
-
 def masked_softmax(
     scores: Float[Tensor, "B H T S"], may_look: Bool[Tensor, "b h t S"] | None
 ) -> Float[Tensor, "B H T S"]:
@@ -125,51 +123,51 @@ class Attention(nn.Module):
     """Q = X_Q W_Q, K = X W_K, V = X W_V;  A = softmax(f_att(Q, K));  Y = concat_h(A_h V_h) W_O, for H heads.
 
     Shapes: X_Q (B, T, D_Q), X (B, S, D_X); per head keys have width M, values width L; Y (B, T, D).
-    Any of the four matrices may be the identity: then inputs are used directly, as in the notes' first steps.
     The fused kernel never holds the T × S weights; they exist only while somebody listens. (Vaswani et al. 2017)
+
+    The memory is (G, S, H, M + L): K and V side by side. Where it has fewer lines than X_Q has rows, B = G · K, the K
+    rows of a group look at one line: the beams of a sentence share its source.
     """
 
-    def __init__(self, similarity: Similarity, heads: int = 1) -> None:
+    def __init__(self, similarity: Similarity, key_width: int, heads: int = 1) -> None:
         super().__init__()
         self.heads = heads
+        self.key_width = key_width  # M, of a key as it comes out of its matrix
         self.similarity = similarity
-        self.query: nn.Module = nn.Identity()
-        self.key: nn.Module = nn.Identity()
-        self.value: nn.Module = nn.Identity()
         self.output: nn.Module = nn.Identity()
         self.queries, self.keys, self.values = Tap("B H T M"), Tap("B H S M"), Tap("B H S L")
         self.scores, self.weights, self.mixed = Tap("B H T S", -math.inf), Tap("B H T S"), Tap("B H T L")
 
-    def read(
-        self,
-        x: Float[Tensor, "B S D_X"],
-        keep: Bool[Tensor, "B S"] | None,
-        past: Memory | None = None,
-        turn: Turn | None = None,
-    ) -> Memory:
-        """The memory with these positions added."""
-        keys = turned(self.similarity.prepare(self._split(self.key(x))), turn)  # (B, S, H, M)
-        values = self._split(self.value(x))  # (B, S, H, L)
-        if past is None:
-            return Memory(Growing(keys), Growing(values), None if keep is None else Growing(keep))
-        kept = past.keep
-        if keep is not None or kept is not None:
-            if kept is None:
-                kept = Growing(x.new_ones(len(x), len(past.keys), dtype=torch.bool))
-            kept = kept.append(x.new_ones(x.shape[:2], dtype=torch.bool) if keep is None else keep)
-        return Memory(past.keys.append(keys), past.values.append(values), kept)
+    def remember(
+        self, both: Float[Tensor, "B S H ML"], past: Growing | None, turn: Turn | None, groups: int
+    ) -> Growing:
+        """The memory with these keys and values added: a line for each group."""
+        plain = both[..., : self.key_width]
+        keys = turned(self.similarity.prepare(plain), turn)
+        if keys is not plain:
+            both = torch.cat([keys, both[..., self.key_width :]], -1)
+        both = _by_group(both, groups)
+        return Growing(both) if past is None else past.append(both)
 
-    def look(
-        self, x: Float[Tensor, "B T D_Q"], memory: Memory, causal: bool = False, turn: Turn | None = None
+    def answer(
+        self, queries: Float[Tensor, "B T H M"], memory: Growing, view: View, turn: Turn | None
     ) -> Float[Tensor, "B T D"]:
-        """y_t = Σ_i a_{t,i} v_i. Causal: x are the newest T positions of the memory, and none looks past itself."""
-        queries = turned(self._split(self.query(x)), turn).transpose(1, 2)  # (B, H, T, M)
-        keys, values = memory.keys.value.transpose(1, 2), memory.values.value.transpose(1, 2)  # (B, H, S, M or L)
+        """y_t = Σ_i a_{t,i} v_i over the positions in view."""
+        rows, steps = queries.shape[:2]
+        everything = memory.value.transpose(1, 2)  # (G, H, S, M + L)
+        queries = _by_group(turned(queries, turn), len(everything)).transpose(1, 2)  # (G, H, K·T, M)
+        keys = everything[..., : self._prepared_width]
+        values = everything[..., self._prepared_width :]
         if self.similarity.scale is None or listening(self):
-            mixed = self._by_equations(queries, keys, values, may_look(memory, queries.shape[2], causal))
+            mixed = self._by_equations(queries, keys, values, view.explicit(keys.shape[2], keys.device))
         else:
-            mixed = self._by_kernel(queries, keys, values, memory, causal)
-        return self.output(mixed.transpose(1, 2).flatten(2))  # (B, H, T, L) → (B, T, H·L) → (B, T, D)
+            mixed = self._by_kernel(queries, keys, values, view)
+        together = mixed.transpose(1, 2).flatten(2)  # (G, H, K·T, L) → (G, K·T, H·L)
+        return self.output(together.reshape(rows, steps, together.shape[2]))  # → (B, T, D)
+
+    @property
+    def _prepared_width(self) -> int:
+        return self.similarity.prepared_width or self.key_width
 
     def _by_equations(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         queries, keys, values = self.queries(queries), self.keys(keys), self.values(values)
@@ -177,16 +175,13 @@ class Attention(nn.Module):
         weights = self.weights(masked_softmax(scores, mask))
         return self.mixed(weights @ values)  # (B, H, T, L)
 
-    def _by_kernel(self, queries: Tensor, keys: Tensor, values: Tensor, memory: Memory, causal: bool) -> Tensor:
-        steps, seen = queries.shape[2], keys.shape[2]
-        whole = causal and steps == seen and memory.keep is None  # the kernel's own causal mask fits
-        mask = None if whole else may_look(memory, steps, causal)
+    def _by_kernel(self, queries: Tensor, keys: Tensor, values: Tensor, view: View) -> Tensor:
         width = values.shape[-1]
         widest = max(width, keys.shape[-1])
         if width != keys.shape[-1]:  # the kernel wants one width; zeros change neither q·k nor the columns we keep
             queries, keys, values = (F.pad(x, (0, widest - x.shape[-1])) for x in (queries, keys, values))
         mixed = F.scaled_dot_product_attention(
-            queries, keys, values, attn_mask=mask, is_causal=whole and steps > 1, scale=self.similarity.scale
+            queries, keys, values, attn_mask=view.mask, is_causal=view.causal, scale=self.similarity.scale
         )
         return mixed[..., :width]
 
@@ -194,74 +189,79 @@ class Attention(nn.Module):
         return x.unflatten(-1, (self.heads, -1))
 
 
-def may_look(memory: Memory, steps: int, causal: bool) -> Bool[Tensor, "b 1 t S"] | None:
-    """True where one of the newest `steps` positions may look; None: everywhere."""
-    seen = len(memory.keys)
-    mask: Tensor | None = None
-    if causal and steps > 1:
-        device = memory.keys.value.device
-        mask = torch.ones(steps, seen, dtype=torch.bool, device=device).tril(seen - steps)[None, None]
-    if memory.keep is not None:
-        kept = memory.keep.value[:, None, None, :]
-        mask = kept if mask is None else mask & kept
-    return mask
+def _by_group(x: Float[Tensor, "B T H M"], groups: int) -> Float[Tensor, "G KT H M"]:
+    """The rows of a group one behind the other."""
+    return x if len(x) == groups else x.reshape(groups, -1, *x.shape[2:])
 
 
-def attend_to_inputs(query_width: int, input_width: int, kind: str) -> Attention:
+class KeyValueAttention(Attention):
+    """Queries from one side, keys and values from another.
+
+    Without matrices the inputs are used directly, as in the notes' first steps.
+    """
+
+    def __init__(self, similarity: Similarity, key_width: int, heads: int = 1) -> None:
+        super().__init__(similarity, key_width, heads)
+        self.query: nn.Module = nn.Identity()
+        self.key_value: nn.Module = Twice()  # (B, S, D_X) → (B, S, H·(M + L))
+
+    def read(self, x: Float[Tensor, "B S D_X"], past: Growing | None = None, turn: Turn | None = None) -> Growing:
+        """The memory with these positions added."""
+        return self.remember(self._split(self.key_value(x)), past, turn, len(x))
+
+    def look(
+        self, x: Float[Tensor, "B T D_Q"], memory: Growing, view: View, turn: Turn | None = None
+    ) -> Float[Tensor, "B T D"]:
+        """y_t = Σ_i a_{t,i} v_i over the positions in view."""
+        return self.answer(self._split(self.query(x)), memory, view, turn)
+
+
+class Twice(nn.Module):
+    """[x; x]: the inputs are keys and values themselves."""
+
+    def forward(self, x: Float[Tensor, "B S D"]) -> Float[Tensor, "B S DD"]:
+        return torch.cat([x, x], -1)
+
+
+def attend_to_inputs(query_width: int, input_width: int, kind: str) -> KeyValueAttention:
     """The notes' first layer: inputs are keys and values themselves. y = Σ a_i x_i, e_i = f_att(q, x_i)."""
-    return Attention(similarity(kind, query_width, input_width))
+    return KeyValueAttention(similarity(kind, query_width, input_width), input_width)
 
 
-def attend_with_keys(query_width: int, input_width: int, value_width: int, kind: str = "scaled") -> Attention:
+def attend_with_keys(query_width: int, input_width: int, value_width: int, kind: str = "scaled") -> KeyValueAttention:
     """Matching and answering kept apart: K = X W_K (D_X × D_Q), V = X W_V (D_X × D_V); queries come as they are."""
-    layer = Attention(similarity(kind, query_width, query_width))
-    layer.key, layer.value = nn.Linear(input_width, query_width), nn.Linear(input_width, value_width)
+    layer = KeyValueAttention(similarity(kind, query_width, query_width), query_width)
+    layer.key_value = nn.Linear(input_width, query_width + value_width)
     return layer
 
 
-class MultiHead(Attention):
+class Heads(NamedTuple):
+    """H heads, each with keys of width M and values of width L."""
+
+    number: int
+    key_width: int
+    value_width: int
+
+    @classmethod
+    def of(cls, width: int, number: int, key_width: int | None = None, value_width: int | None = None) -> "Heads":
+        """Left out, widths share out the model's."""
+        if (key_width is None or value_width is None) and width % number:
+            raise UserError(f"width ({width}) must be divisible by heads ({number}), or give key_width and value_width")
+        return cls(number, key_width or width // number, value_width or width // number)
+
+
+class MultiHead(KeyValueAttention):
     """H heads, each with its own W_Q, W_K (D × M) and W_V (D × L), and W_O (H·L × D) over all of them.
 
-    Without biases that is d·(2m + l)·H + H·l·d numbers.
+    Without biases that is d·(2m + l)·H + H·l·d numbers. In a matrix, what belongs to one head stands together.
     """
 
-    def __init__(
-        self,
-        width: int,
-        heads: int,
-        *,
-        key_width: int | None = None,
-        value_width: int | None = None,
-        input_width: int | None = None,
-        kind: str = "scaled",
-        bias: bool = True,
-    ) -> None:
-        if (key_width is None or value_width is None) and width % heads:
-            raise UserError(f"width ({width}) must be divisible by heads ({heads}), or give key_width and value_width")
-        m, l = key_width or width // heads, value_width or width // heads
-        super().__init__(similarity(kind, m, m), heads)
-        inputs = input_width or width
-        self.query, self.key = nn.Linear(width, heads * m, bias), nn.Linear(inputs, heads * m, bias)
-        self.value, self.output = nn.Linear(inputs, heads * l, bias), nn.Linear(heads * l, width, bias)
-
-
-class SelfAttention(MultiHead):
-    """One query per input: keys, values and queries all come from x, and everybody may look at everybody."""
-
-    causal = False
-
-    def start(self, batch: int, source: Encoded | None) -> State:
-        return None
-
-    def forward(self, x: Tensor, keep: Tensor | None, state: State, turn: Turn | None) -> tuple[Tensor, State]:
-        memory = self.read(x, keep, state, turn)
-        return self.look(x, memory, self.causal, turn), memory
-
-
-class CausalSelfAttention(SelfAttention):
-    """The same with the mask: nobody looks at what comes later, because that would be cheating."""
-
-    causal = True
+    def __init__(self, width: int, heads: Heads, inputs: int | None = None, kind: str = "scaled") -> None:
+        number, m, l = heads
+        super().__init__(similarity(kind, m, m), m, number)
+        self.query = nn.Linear(width, number * m)
+        self.key_value = nn.Linear(inputs or width, number * (m + l))
+        self.output = nn.Linear(number * l, width)
 
 
 class CrossAttention(MultiHead):
@@ -269,7 +269,30 @@ class CrossAttention(MultiHead):
 
     def start(self, batch: int, source: Encoded | None) -> State:
         assert source is not None
-        return self.read(source.vectors, source.keep)
+        return self.read(source.vectors)
 
-    def forward(self, x: Tensor, keep: Tensor | None, state: State, turn: Turn | None) -> tuple[Tensor, State]:
-        return self.look(x, state), state
+    def forward(self, x: Tensor, state: State, sight: Sight) -> tuple[Tensor, State]:
+        return self.look(x, state, sight.source), state
+
+
+class SelfAttention(Attention):
+    """One query per input: queries, keys and values all come from x.
+
+    In an encoder everybody may look at everybody; in a decoder nobody at what comes later, since that would be
+    cheating. Which of them it is, the view says.
+    """
+
+    def __init__(self, width: int, heads: Heads, kind: str = "scaled") -> None:
+        number, m, l = heads
+        super().__init__(similarity(kind, m, m), m, number)
+        self.query_key_value = nn.Linear(width, number * (m + m + l))
+        self.output = nn.Linear(number * l, width)
+
+    def start(self, batch: int, source: Encoded | None) -> State:
+        return None
+
+    def forward(self, x: Tensor, state: State, sight: Sight) -> tuple[Tensor, State]:
+        all_three = self._split(self.query_key_value(x))  # (B, T, H, 2M + L)
+        queries, both = all_three[..., : self.key_width], all_three[..., self.key_width :]
+        memory = self.remember(both, state, sight.turn, len(x) // sight.each)
+        return self.answer(queries, memory, sight.own, sight.turn), memory

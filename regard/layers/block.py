@@ -8,9 +8,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.layers.dropout import Dropout
+from regard.layers.history import History, Sight, everywhere_kept
 from regard.layers.layer import Encoded, Layer
-from regard.layers.position import Positions, Turn, positions
-from regard.layers.state import State
+from regard.layers.position import Positions
+from regard.layers.state import Growing, State
 from regard.layers.tap import Tap
 
 
@@ -19,7 +20,7 @@ class Sublayer(Protocol):
     """What a block is made of: self-attention, cross-attention, feed-forward."""
 
     def start(self, batch: int, source: Encoded | None) -> State: ...
-    def __call__(self, x: Tensor, keep: Tensor | None, state: State, turn: Turn | None) -> tuple[Tensor, State]: ...
+    def __call__(self, x: Tensor, state: State, sight: Sight) -> tuple[Tensor, State]: ...
 
 
 class FeedForward(nn.Module):
@@ -34,7 +35,7 @@ class FeedForward(nn.Module):
     def start(self, batch: int, source: Encoded | None) -> State:
         return None
 
-    def forward(self, x: Tensor, keep: Tensor | None, state: State, turn: Turn | None) -> tuple[Tensor, State]:
+    def forward(self, x: Tensor, state: State, sight: Sight) -> tuple[Tensor, State]:
         return self.W_2(self.units(self.activation(self.W_1(x)))), None
 
 
@@ -77,11 +78,11 @@ class Block(nn.Module):
     def start(self, batch: int, source: Encoded | None) -> State:
         return tuple(sublayer.start(batch, source) for sublayer in self._sublayers())
 
-    def forward(self, x: Tensor, keep: Tensor | None, state: State, turn: Turn | None) -> tuple[Tensor, State]:
+    def forward(self, x: Tensor, state: State, sight: Sight) -> tuple[Tensor, State]:
         states = []
         for sublayer, residual, before in zip(self._sublayers(), self.residuals, state, strict=True):
             path = cast(NormBefore, residual)
-            y, after = sublayer(path.enter(x), keep, before, turn)
+            y, after = sublayer(path.enter(x), before, sight)
             x = path.leave(x, y)
             states.append(after)
         return self.hidden(x), tuple(states)
@@ -91,7 +92,12 @@ class Block(nn.Module):
 
 
 class Transformer(Layer):
-    """Positions, then L blocks, then a last norm where norms come before. State: tokens seen, and each block's own."""
+    """Positions, then L blocks, then a last norm where norms come before.
+
+    State: what has been fed, which positions of the source are real, and each block's own.
+    """
+
+    causal = False
 
     def __init__(self, position: Positions, blocks: list[Block], dropout: float, last_norm: nn.Module) -> None:
         super().__init__()
@@ -101,19 +107,31 @@ class Transformer(Layer):
         self.last_norm = last_norm
 
     def start(self, batch: int, source: Encoded | None = None) -> State:
-        device = next(self.parameters()).device
-        seen = torch.zeros(batch, dtype=torch.long, device=device)
-        return seen, *(cast(Block, block).start(batch, source) for block in self.blocks)
+        history = History(torch.zeros(batch, dtype=torch.long, device=next(self.parameters()).device))
+        kept = None if source is None or source.keep is None else Growing(source.keep)
+        return history, kept, *(cast(Block, block).start(batch, source) for block in self.blocks)
 
     def forward(
         self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: State
     ) -> tuple[Float[Tensor, "B T D"], State]:
-        seen, *before = state
-        where, seen = positions(seen, x.shape[1], keep)  # (B, T), (B,)
-        x = self.dropout(self.position(x, where))
-        turn = self.position.turn(where)
+        history, kept, *before = state
+        steps = x.shape[1]
+        where, history = history.fed(steps, keep)  # (B, T)
+        x = self.dropout(self.position(x, where, history.length))
+        sight = Sight(
+            history.view(steps, self.causal),
+            everywhere_kept(None if kept is None else kept.value),
+            self.position.turn(where, history.length),
+            history.each,
+        )
         after = []
         for block, past in zip(self.blocks, before, strict=True):
-            x, past = block(x, keep, past, turn)
+            x, past = block(x, past, sight)
             after.append(past)
-        return self.last_norm(x), (seen, *after)
+        return self.last_norm(x), (history, kept, *after)
+
+
+class CausalTransformer(Transformer):
+    """The same with the mask: nobody looks at what comes later."""
+
+    causal = True

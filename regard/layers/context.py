@@ -11,10 +11,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from regard.layers.attention import Attention
+from regard.layers.attention import KeyValueAttention
+from regard.layers.history import everywhere_kept
 from regard.layers.layer import Encoded, Layer
 from regard.layers.recurrent import Stack
-from regard.layers.state import State, leaves, like
+from regard.layers.state import Growing, State, leaves, like
 
 
 class FirstState(nn.Module):
@@ -91,7 +92,7 @@ class AttendedContext(Layer):
     s_{t−1} is needed before c_t, so this goes step by step also in training. (Bahdanau et al. 2015)
     """
 
-    def __init__(self, decoder: Stack, source_width: int, attention: Attention) -> None:
+    def __init__(self, decoder: Stack, source_width: int, attention: KeyValueAttention) -> None:
         super().__init__()
         self.decoder = decoder
         self.first_state = FirstState(source_width, decoder)
@@ -101,18 +102,19 @@ class AttendedContext(Layer):
     def start(self, batch: int, source: Encoded | None = None) -> State:
         assert source is not None
         cells = self.first_state(source.summary, self.decoder.start(batch))
-        return cells, self.attention.read(source.vectors, source.keep)
+        return cells, self.attention.read(source.vectors), None if source.keep is None else Growing(source.keep)
 
     def forward(
         self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: State
     ) -> tuple[Float[Tensor, "B T D"], State]:
-        cells, memory = state
+        cells, memory, kept = state
+        view = everywhere_kept(None if kept is None else kept.value)
         outputs, contexts = [], []
         for t in range(x.shape[1]):
             query = self.decoder.last_hidden(cells)[:, None]  # s_{t−1} as (B, 1, D)
-            context = self.attention.look(query, memory)  # (B, 1, D_source)
+            context = self.attention.look(query, memory, view)  # (B, 1, D_source)
             now = slice(t, t + 1)
             y, cells = self.decoder(torch.cat([x[:, now], context], -1), None if keep is None else keep[:, now], cells)
             outputs.append(y)
             contexts.append(context)
-        return self.readout(torch.cat(outputs, 1), torch.cat(contexts, 1)), (cells, memory)
+        return self.readout(torch.cat(outputs, 1), torch.cat(contexts, 1)), (cells, memory, kept)

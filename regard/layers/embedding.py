@@ -41,7 +41,7 @@ class Head(nn.Module):
         nn.init.normal_(self.W.weight, std=1 / math.sqrt(width))
         nn.init.zeros_(self.W.bias)
 
-    def forward(self, h: Float[Tensor, "B T D"], embedding: Embedding) -> Float[Tensor, "B T V"]:
+    def forward(self, h: Float[Tensor, "*positions D"], embedding: Embedding) -> Float[Tensor, "*positions V"]:
         return self.W(h)
 
 
@@ -52,5 +52,5 @@ class TiedHead(nn.Module):
         super().__init__()
         self.W = nn.Identity() if token_width == width else nn.Linear(width, token_width, bias=False)
 
-    def forward(self, h: Float[Tensor, "B T D"], embedding: Embedding) -> Float[Tensor, "B T V"]:
+    def forward(self, h: Float[Tensor, "*positions D"], embedding: Embedding) -> Float[Tensor, "*positions V"]:
         return F.linear(self.W(h), embedding.lookup.weight)

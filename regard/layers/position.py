@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.errors import UserError
@@ -16,34 +16,40 @@ from regard.errors import UserError
 Turn: TypeAlias = tuple[Float[Tensor, "B T 1 e"], Float[Tensor, "B T 1 e"]]  # cos and sin of each angle, for every head
 
 
-def positions(
-    seen: Int[Tensor, " B"], steps: int, keep: Bool[Tensor, "B T"] | None
-) -> tuple[Int[Tensor, "B T"], Int[Tensor, " B"]]:
-    """Where each new token stands, and how many have been seen after it."""
-    if keep is None:
-        return seen[:, None] + torch.arange(steps, device=seen.device), seen + steps
-    counted = keep.cumsum(1)
-    return (seen[:, None] + counted - 1).clamp(min=0), seen + counted[:, -1]
+class Clock:
+    """sin and cos of t · ω_i with ω_i = 10000^(−i/count), for every position t: one slow or fast hand for each i.
 
-
-def angles(where: Int[Tensor, "B T"], count: int, like: Tensor) -> Float[Tensor, "B T e"]:
-    """t · ω_i with ω_i = 10000^(−i/count): one slow or fast clock hand for each i.
-
-    In 32 bits at least: with 16 a late position is rounded to its neighbour.
+    Computed once for all positions up to a power of two, since a step asks for one row of it.
     """
-    precision = torch.promote_types(like.dtype, torch.float32)
-    fastest_to_slowest = torch.arange(count, device=like.device, dtype=precision) / count
-    return where[..., None].to(precision) * torch.exp(-math.log(10000.0) * fastest_to_slowest)
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._table: Tensor | None = None
+
+    def rows(self, where: Int[Tensor, "B T"], longest: int, like: Tensor) -> Float[Tensor, "B T E"]:
+        """[sin … cos …] at these positions, all below `longest`."""
+        table = self._table
+        if table is None or len(table) < longest or table.dtype != like.dtype or table.device != like.device:
+            table = self._table = self._compute(1 << max(6, (longest - 1).bit_length()), like)
+        return F.embedding(where, table)
+
+    def _compute(self, positions: int, like: Tensor) -> Float[Tensor, "N E"]:
+        precision = torch.promote_types(like.dtype, torch.float32)  # with 16 bits late positions would be rounded
+        hands = torch.exp(
+            -math.log(10000.0) * torch.arange(self.count, device=like.device, dtype=precision) / self.count
+        )
+        angles = torch.arange(positions, device=like.device, dtype=precision)[:, None] * hands
+        return torch.cat([angles.sin(), angles.cos()], -1).to(like.dtype)
 
 
 class Positions(nn.Module):
     """No positions: a set of tokens, not a sequence. The base of the others."""
 
-    def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
-        """What the first block reads."""
+    def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"], longest: int) -> Float[Tensor, "B T D"]:
+        """What the first block reads; every position is below `longest`."""
         return x
 
-    def turn(self, where: Int[Tensor, "B T"]) -> Turn | None:
+    def turn(self, where: Int[Tensor, "B T"], longest: int) -> Turn | None:
         """What every block does to its queries and keys."""
         return None
 
@@ -55,7 +61,7 @@ class Learned(nn.Module):
         super().__init__()
         self.table = nn.Parameter(torch.randn(longest, width) * 0.1)
 
-    def forward(self, where: Int[Tensor, "B T"]) -> Float[Tensor, "B T P"]:
+    def forward(self, where: Int[Tensor, "B T"], longest: int) -> Float[Tensor, "B T P"]:
         try:
             return F.embedding(where, self.table)
         except IndexError:
@@ -72,13 +78,11 @@ class Sinusoid(nn.Module):
         super().__init__()
         if width % 2:
             raise UserError(f"sinusoid positions want an even width, found {width}; one sine and one cosine each")
-        self.width = width
+        self.clock = Clock(width // 2)
         self.register_buffer("of_this_type", torch.zeros(0), persistent=False)  # follows the model's dtype and device
 
-    def forward(self, where: Int[Tensor, "B T"]) -> Float[Tensor, "B T P"]:
-        like = self.get_buffer("of_this_type")
-        turned = angles(where, self.width // 2, like)
-        return torch.cat([turned.sin(), turned.cos()], -1).to(like.dtype)
+    def forward(self, where: Int[Tensor, "B T"], longest: int) -> Float[Tensor, "B T P"]:
+        return self.clock.rows(where, longest, self.get_buffer("of_this_type"))
 
 
 class Added(Positions):
@@ -88,8 +92,8 @@ class Added(Positions):
         super().__init__()
         self.encoding = encoding
 
-    def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
-        return x + self.encoding(where)
+    def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"], longest: int) -> Float[Tensor, "B T D"]:
+        return x + self.encoding(where, longest)
 
 
 class Concatenated(Positions):
@@ -99,8 +103,8 @@ class Concatenated(Positions):
         super().__init__()
         self.encoding = encoding
 
-    def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
-        return torch.cat([x, self.encoding(where)], -1)
+    def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"], longest: int) -> Float[Tensor, "B T D"]:
+        return torch.cat([x, self.encoding(where, longest)], -1)
 
 
 class Rotary(Positions):
@@ -113,13 +117,13 @@ class Rotary(Positions):
         super().__init__()
         if head_width % 2:
             raise UserError(f"rotary positions want an even key width per head, found {head_width}; they turn pairs")
-        self.pairs = head_width // 2
+        self.clock = Clock(head_width // 2)
         self.register_buffer("of_this_type", torch.zeros(0), persistent=False)
 
-    def turn(self, where: Int[Tensor, "B T"]) -> Turn:
-        like = self.get_buffer("of_this_type")
-        angle = angles(where, self.pairs, like)[:, :, None]  # (B, T, 1, e)
-        return angle.cos().to(like.dtype), angle.sin().to(like.dtype)
+    def turn(self, where: Int[Tensor, "B T"], longest: int) -> Turn:
+        rows = self.clock.rows(where, longest, self.get_buffer("of_this_type"))
+        sin, cos = rows[:, :, None].chunk(2, -1)  # (B, T, 2e) → (B, T, 1, e) each
+        return cos, sin
 
 
 def turned(x: Float[Tensor, "B T H M"], turn: Turn | None) -> Float[Tensor, "B T H M"]:

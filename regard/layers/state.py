@@ -1,5 +1,6 @@
 """What a model remembers between calls, as a value: passed in, handed back, never kept on a module."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from threading import Lock
 from typing import Any, TypeAlias
@@ -8,15 +9,49 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-# Tensor | Growing | None | tuple of states. Batch is axis 0 of every leaf; None remembers nothing.
+# Tensor | Part | None | tuple of states. Axis 0 of a tensor is the rows of the batch; None remembers nothing.
 State: TypeAlias = Any
+
+
+class Part(ABC):
+    """A part of a state that is more than one tensor with a line for each row."""
+
+    @abstractmethod
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Part":
+        """The same with `function` applied to every tensor in it."""
+
+    @abstractmethod
+    def select(self, rows: "Rows") -> "Part":
+        """What belongs to the chosen rows."""
+
+
+class Rows:
+    """Which rows of a state are wanted, (G, K): the K in a line are of one group and go on sharing what they share.
+
+    A group is one source or one prompt that several rows continue. Rows of a group stand beside each other.
+    """
+
+    def __init__(self, chosen: Int[Tensor, " R"] | Int[Tensor, "G K"], before: int) -> None:
+        self.lines = chosen[:, None] if chosen.dim() == 1 else chosen
+        self.flat = chosen.flatten()
+        self.each = self.lines.shape[1]
+        self._before = before  # how many rows the state has now
+        self._groups: dict[int, Tensor | None] = {}
+
+    def groups(self, number: int) -> Int[Tensor, " G"] | None:
+        """Which of `number` groups are wanted; None: all of them as they are, so nothing need be copied."""
+        if number not in self._groups:
+            wanted = self.lines[:, 0] // (self._before // number)
+            same = len(wanted) == number and torch.equal(wanted, torch.arange(number, device=wanted.device))
+            self._groups[number] = None if same else wanted
+        return self._groups[number]
 
 
 _claiming = Lock()  # two threads may step one state at the same time
 
 
-class Growing:
-    """A tensor `(B, S, …)` that grows along S without being copied, and is still a value.
+class Growing(Part):
+    """A tensor `(G, S, …)`, one line for each group, that grows along S without being copied, and is still a value.
 
     The buffer has spare room and one shared note of how far it is filled. Appending writes into the spare room only
     when this value is the newest one on that buffer; an older value copies first. So `a.append(x)` never changes `a`,
@@ -63,6 +98,12 @@ class Growing:
     def map(self, function: Callable[[Tensor], Tensor]) -> "Growing":
         return Growing(function(self.value))
 
+    def select(self, rows: Rows) -> "Growing":
+        groups = rows.groups(len(self._buffer))
+        if groups is None:
+            return self
+        return Growing(self._buffer.index_select(0, groups), length=self._length)  # with its spare room
+
 
 def _writable(buffer: Tensor) -> bool:
     """Torch refuses writes to a tensor made in inference mode once that mode is left."""
@@ -75,16 +116,27 @@ def map_state(function: Callable[[Tensor], Tensor], state: State) -> State:
         return None
     if isinstance(state, Tensor):
         return function(state)
-    if isinstance(state, Growing):
+    if isinstance(state, Part):
         return state.map(function)
-    parts = [map_state(function, part) for part in state]
-    make = getattr(state, "_make", tuple)  # a named tuple keeps its names
-    return make(parts)
+    return tuple(map_state(function, part) for part in state)
 
 
-def select(state: State, rows: Int[Tensor, " R"]) -> State:
-    """Rows of a state, repeated, reordered or dropped: all that a search ever asks of it."""
-    return map_state(lambda leaf: leaf.index_select(0, rows), state)
+def select(state: State, rows: Int[Tensor, " R"] | Int[Tensor, "G K"]) -> State:
+    """Rows of a state, repeated, reordered or dropped: all that a search ever asks of it.
+
+    K rows in a line must come from one group, such as the beams of one sentence; they share its source and their past.
+    """
+    return _selected(state, Rows(rows, batch_size(state)))
+
+
+def _selected(state: State, rows: Rows) -> State:
+    if state is None:
+        return None
+    if isinstance(state, Tensor):
+        return state.index_select(0, rows.flat)
+    if isinstance(state, Part):
+        return state.select(rows)
+    return tuple(_selected(part, rows) for part in state)
 
 
 def leaves(state: State) -> list[Tensor]:
@@ -106,7 +158,7 @@ def like(template: State, tensors: list[Tensor]) -> State:
 
 
 def batch_size(state: State) -> int:
-    """How many rows a state holds."""
+    """How many rows a state holds. What stands first in a state has a line for each."""
     while isinstance(state, tuple):
         state = next(part for part in state if part is not None)
-    return (state.value if isinstance(state, Growing) else state).shape[0]
+    return len(state)

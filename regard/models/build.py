@@ -1,15 +1,14 @@
 """From a config to a model: the only place that knows which name means which class."""
 
 import math
-from collections.abc import Mapping
 
 import torch
 from torch import nn
 
 from regard import config
 from regard.errors import UserError
-from regard.layers.attention import CausalSelfAttention, CrossAttention, SelfAttention, attend_to_inputs
-from regard.layers.block import Block, FeedForward, NormAfter, NormBefore, Transformer
+from regard.layers.attention import CrossAttention, Heads, SelfAttention, attend_to_inputs
+from regard.layers.block import Block, CausalTransformer, FeedForward, NormAfter, NormBefore, Transformer
 from regard.layers.context import AttendedContext, Copied, FixedContext
 from regard.layers.embedding import Embedding, Head, TiedHead
 from regard.layers.layer import Layer
@@ -56,13 +55,13 @@ def token_width(settings: StackConfig) -> int:
 
 def encoder_layer(settings: StackConfig) -> Layer:
     if isinstance(settings, config.Transformer):
-        return transformer(settings, {"self_attention": SelfAttention})
+        return transformer(Transformer, settings)
     return recurrent(settings, settings.width)
 
 
 def decoder_layer(settings: StackConfig) -> Layer:
     if isinstance(settings, config.Transformer):
-        return transformer(settings, {"self_attention": CausalSelfAttention})
+        return transformer(CausalTransformer, settings)
     return recurrent(settings, settings.width)
 
 
@@ -70,7 +69,7 @@ def layer_with_source(settings: config.Seq2Seq) -> Layer:
     """The five forms of the notes: how the decoder comes to know its source."""
     source, target = settings.encoder.width, settings.decoder
     if isinstance(target, config.Transformer):
-        return transformer(target, {"self_attention": CausalSelfAttention, "cross_attention": CrossAttention}, source)
+        return transformer(CausalTransformer, target, source)
     if settings.context == "none":
         return Copied(recurrent(target, target.width))
     cells = recurrent(target, target.width + source)  # reads [y_t; c]
@@ -91,28 +90,18 @@ def recurrent(settings: config.Recurrent, inputs: int) -> Stack:
     return Stack(layers, settings.dropout)
 
 
-def transformer(
-    settings: config.Transformer,
-    attentions: Mapping[str, type[SelfAttention] | type[CrossAttention]],
-    source_width: int | None = None,
-) -> Transformer:
-    width, inner = settings.width, settings.inner or 4 * settings.width
+def transformer(kind: type[Transformer], settings: config.Transformer, source_width: int | None = None) -> Transformer:
+    """A stack of blocks; those of a decoder that has a source look at it too."""
+    width, inner, similarity = settings.width, settings.inner or 4 * settings.width, settings.similarity
+    heads = Heads.of(width, settings.heads, settings.key_width or None, settings.value_width or None)
 
     def norm() -> nn.Module:
         return NORMS[settings.norm](width)
 
     def block() -> Block:
-        parts: dict[str, nn.Module] = {
-            name: kind(
-                width,
-                settings.heads,
-                key_width=settings.key_width or None,
-                value_width=settings.value_width or None,
-                input_width=source_width if issubclass(kind, CrossAttention) else None,
-                kind=settings.similarity,
-            )
-            for name, kind in attentions.items()
-        }
+        parts: dict[str, nn.Module] = {"self_attention": SelfAttention(width, heads, similarity)}
+        if source_width is not None:
+            parts["cross_attention"] = CrossAttention(width, heads, source_width, similarity)
         parts["feed_forward"] = FeedForward(width, inner, ACTIVATIONS[settings.activation]())
         return Block(parts, lambda: RESIDUALS[settings.norm_place](norm(), settings.dropout))
 
@@ -120,7 +109,7 @@ def transformer(
     before = settings.norm_place == "before"
     if before:
         _quieten(blocks)
-    return Transformer(position(settings), blocks, settings.dropout, norm() if before else nn.Identity())
+    return kind(position(settings), blocks, settings.dropout, norm() if before else nn.Identity())
 
 
 def position(settings: config.Transformer) -> Positions:

@@ -32,11 +32,22 @@ class Decoder(Model):
     def forward(
         self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B T V"], State]:
+        y, state = self._vectors(tokens, state, keep)
+        return self.head(self.dropout(y), self.embedding), state
+
+    def read(
+        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B V"], State]:
+        y, state = self._vectors(tokens, state, keep)
+        return self.head(self.dropout(y[:, -1]), self.embedding), state  # the head is wide: once is enough
+
+    def _vectors(
+        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None
+    ) -> tuple[Float[Tensor, "B T D"], State]:
         if not tokens.shape[1]:
             raise UserError("tokens must have at least one position to compute, found none; feed the start token first")
         if len(tokens) != batch_size(state):
             raise UserError(
                 f"tokens have {len(tokens)} rows, the state has {batch_size(state)}; start with batch={len(tokens)}"
             )
-        y, state = self.layer(self.embedding(tokens), keep, state)
-        return self.head(self.dropout(y), self.embedding), state
+        return self.layer(self.embedding(tokens), keep, state)

@@ -27,3 +27,8 @@ class EncoderDecoder(Model):
         self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B T V"], State]:
         return self.decoder(tokens, state, keep)
+
+    def read(
+        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B V"], State]:
+        return self.decoder.read(tokens, state, keep)

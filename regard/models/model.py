@@ -35,7 +35,13 @@ class Model(nn.Module):
         """
         raise NotImplementedError
 
+    def read(
+        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B V"], State]:
+        """`forward`, with the scores behind the last token alone: a prompt is read at once, and one answer wanted."""
+        scores, state = self(tokens, state, keep)
+        return scores[:, -1], state
+
     def step(self, token: Int[Tensor, " B"], state: State) -> tuple[Float[Tensor, "B V"], State]:
         """`forward` for one token."""
-        scores, state = self(token[:, None], state)
-        return scores[:, 0], state
+        return self.read(token[:, None], state)

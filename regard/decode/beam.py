@@ -1,0 +1,190 @@
+"""Beam search: the K most probable beginnings of every answer, carried on together."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from regard.decode.rules import NOTHING, Rule, apply
+from regard.errors import UserError
+from regard.layers.state import State, select
+from regard.models.model import Model
+
+Length: TypeAlias = Callable[[int], float]  # what a sum of log-probabilities over n tokens is divided by; grows with n
+
+
+def average(n: int) -> float:
+    """log p / n."""
+    return n
+
+
+def length_penalty(alpha: float) -> Length:
+    """log p / ((5 + n) / 6)^α: 0 prefers short answers, 1 is nearly the average. (Wu et al. 2016)"""
+    return lambda n: float(((5 + n) / 6) ** alpha)
+
+
+USUAL = length_penalty(0.6)
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One answer."""
+
+    tokens: list[int]
+    """What was made after the prompt, without stop."""
+    score: float
+    """What answers are ranked by: Σ log p / length(n), with n tokens made, stop included."""
+    logs: list[float]
+    """log p of each token made, stop included where it was made."""
+    finished: bool
+    """Whether it ends in stop; else the limit cut it off."""
+
+
+class Candidates(NamedTuple):
+    """The best continuations of every group, best first, (G, n)."""
+
+    sums: Tensor  # what each is ranked by, −∞: there is none
+    tokens: Tensor
+    logs: Tensor  # log p of the token
+    parents: Tensor  # the row it continues
+
+
+class Made(NamedTuple):
+    """One step of a search: for each row that goes on its token, its log p, and the row of the step before."""
+
+    tokens: list[int]
+    logs: list[float]
+    parents: list[int]
+
+
+@dataclass
+class Search:
+    """What has been found for one row of the batch."""
+
+    width: int
+    wanted: int
+    found: list[Hypothesis] = field(default_factory=list)
+
+    def settled(self, bound: float) -> bool:
+        """Whether nothing that scores at most `bound` can change the hypotheses wanted."""
+        best = sorted((hypothesis.score for hypothesis in self.found), reverse=True)[: self.wanted]
+        return len(best) == self.wanted and best[-1] >= bound
+
+
+@torch.inference_mode()
+def beam(
+    model: Model,
+    prompt: Int[Tensor, "B T"],
+    state: State,
+    *,
+    width: int,
+    limit: int,
+    stop: int,
+    wanted: int = 1,
+    length: Length = USUAL,
+    rules: Sequence[Rule] = (),
+    keep: Bool[Tensor, "B T"] | None = None,
+) -> list[list[Hypothesis]]:
+    """For each row of the batch its answers, best first: at most `width`, the first `wanted` of them settled.
+
+    Of all continuations of K hypotheses the K best go on; one that stops takes one of the K places for good, so width 1
+    is argmax. A search ends when its places are taken, or when what goes on can no longer win: a sum of log p only
+    falls, so divided by the greatest length it can reach it bounds every score to come. Nothing better is missed.
+    The prompt is read in one pass; `keep` is False at padding, which stands on the left.
+    """
+    if not 1 <= wanted <= width:
+        raise UserError(f"a beam must be at least as wide as the answers wanted ({wanted}), found {width}; widen it")
+    searches = [Search(width, wanted) for _ in prompt]
+    lines = list(range(len(prompt)))  # the search that each group of rows belongs to
+    steps: list[Made] = []
+    written = prompt if keep is None else prompt.where(keep, NOTHING)
+    sums = torch.zeros(len(prompt), 1, device=prompt.device)  # (G, k)
+    scores, state = model.read(prompt, state, keep)  # (G · k, V)
+    for made in range(1, limit + 1):
+        best = _continued(scores, sums, written, rules, width)
+        rooms = torch.tensor([width - len(searches[line].found) for line in lines], device=prompt.device)
+        sums = best.sums.masked_fill(torch.arange(best.sums.shape[1], device=rooms.device) >= rooms[:, None], -math.inf)
+        ended = (best.tokens == stop) | (made == limit)
+        for row in (ended & (sums > -math.inf)).flatten().nonzero()[:, 0].tolist():
+            hypothesis = _hypothesis(steps, best, row, stop, length)
+            searches[lines[row // sums.shape[1]]].found.append(hypothesis)
+        if made == limit:
+            break
+        sums = sums.masked_fill(ended, -math.inf)
+        longest = max(length(made + 1), length(limit))
+        over = [searches[line].settled(top / longest) for line, top in zip(lines, sums.amax(1).tolist(), strict=True)]
+        sums = sums.masked_fill(torch.tensor(over, device=sums.device)[:, None], -math.inf)
+        rows = _going(sums)
+        if not len(rows):
+            break
+        lines = [lines[group] for group in (rows[:, 0] // sums.shape[1]).tolist()]
+        sums, tokens, logs, parents = (
+            part.flatten().index_select(0, rows.flatten()) for part in best._replace(sums=sums)
+        )  # (G · k,)
+        sums = sums.view_as(rows)
+        steps.append(Made(tokens.tolist(), logs.tolist(), parents.tolist()))
+        if rules:
+            written = torch.cat([written.index_select(0, parents), tokens[:, None]], 1)
+        scores, state = model.step(tokens, select(state, parents.view_as(rows)))
+    return [sorted(search.found, key=lambda hypothesis: -hypothesis.score) for search in searches]
+
+
+def _continued(scores: Tensor, sums: Tensor, written: Tensor, rules: Sequence[Rule], width: int) -> Candidates:
+    """The `width` best continuations of every group: log p(y_1 … y_t) = log p(y_1 … y_{t−1}) + log p(y_t)."""
+    groups, each = sums.shape
+    normaliser = scores.logsumexp(-1, keepdim=True)  # (R, 1)
+    ranked = apply(rules, scores - normaliser, written) + normaliser if rules else scores
+    values, tokens = top(ranked, min(width, scores.shape[1]))  # (R, n)
+    logs = scores.gather(1, tokens) - normaliser
+    totals = (values - normaliser + sums.view(-1, 1)).view(groups, -1)  # (G, k · n)
+    best, places = totals.topk(min(width, totals.shape[1]))  # (G, K)
+    first = torch.arange(0, groups * each, each, device=sums.device)[:, None]
+    parents = places.div(tokens.shape[1], rounding_mode="floor") + first
+    tokens, logs = (part.view(groups, -1).gather(1, places) for part in (tokens, logs))
+    return Candidates(best, tokens, logs, parents)
+
+
+def top(scores: Float[Tensor, "R V"], count: int) -> tuple[Float[Tensor, "R n"], Int[Tensor, "R n"]]:
+    """As `topk`, which sorts much more than it need: the best `count` lie in the `count` best of many short pieces."""
+    piece = 64
+    pieces = scores.shape[1] // piece
+    if pieces < 2 * count:
+        return scores.topk(count)
+    whole = scores[:, : pieces * piece].unflatten(1, (pieces, piece))  # (R, V / 64, 64)
+    where = whole.amax(2).topk(count).indices  # (R, n)
+    places = (where[:, :, None] * piece + torch.arange(piece, device=scores.device)).flatten(1)  # (R, n · 64)
+    rest = torch.arange(pieces * piece, scores.shape[1], device=scores.device).expand(len(scores), -1)
+    places = torch.cat([places, rest], 1)
+    values, chosen = scores.gather(1, places).topk(count)
+    return values, places.gather(1, chosen)
+
+
+def _going(sums: Float[Tensor, "G K"]) -> Int[Tensor, "g k"]:
+    """Which hypotheses go on, by group, best first; as many of each group as any needs.
+
+    A group that is over leaves once a quarter of them are: each time costs a copy of the others' states.
+    """
+    going = (sums > -math.inf).sum(1)
+    groups = (going > 0).nonzero()[:, 0]
+    if not len(groups):
+        return sums.new_zeros(0, 0, dtype=torch.long)
+    if 4 * len(groups) > 3 * len(sums):
+        groups = torch.arange(len(sums), device=sums.device)
+    order = sums[groups].argsort(dim=1, descending=True, stable=True)[:, : int(going.max())]
+    return order + groups[:, None] * sums.shape[1]
+
+
+def _hypothesis(steps: list[Made], best: Candidates, row: int, stop: int, length: Length) -> Hypothesis:
+    """The continuation in one row, followed back to the prompt."""
+    total, token, log, parent = (part.flatten()[row].item() for part in best)
+    tokens, logs = [int(token)], [float(log)]
+    for step in reversed(steps):
+        tokens.append(step.tokens[int(parent)])
+        logs.append(step.logs[int(parent)])
+        parent = step.parents[int(parent)]
+    finished = token == stop
+    return Hypothesis(tokens[:0:-1] if finished else tokens[::-1], total / length(len(logs)), logs[::-1], finished)

@@ -1,0 +1,110 @@
+"""What a stack of attention layers has been fed so far, and so what may be looked at: the same for all its layers."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from regard.layers.position import Turn
+from regard.layers.state import Part, Rows
+
+
+class View(NamedTuple):
+    """What T queries may look at among N positions."""
+
+    mask: Bool[Tensor, "g 1 t N"] | None = None  # True: may look; None: everywhere
+    causal: bool = False  # the queries are all N positions, and none looks past itself; then there is no mask
+
+    def explicit(self, positions: int, device: torch.device) -> Bool[Tensor, "g 1 t N"] | None:
+        """The mask, written out also where the kernel has its own."""
+        if not self.causal:
+            return self.mask
+        return torch.ones(positions, positions, dtype=torch.bool, device=device).tril()[None, None]
+
+
+class Sight(NamedTuple):
+    """What every block of a stack knows of the positions fed, besides their vectors: the same for all blocks."""
+
+    own: View = View()  # for self-attention
+    source: View = View()  # for cross-attention
+    turn: Turn | None = None  # of queries and keys
+    each: int = 1  # K rows in a group
+
+
+def everywhere_kept(keep: Bool[Tensor, "B S"] | None) -> View:
+    """Every query may look at all that is real."""
+    return View(None if keep is None else keep[:, None, None, :])
+
+
+class History(Part):
+    """How many real tokens each row has seen, and which of the positions fed to its group are its own past.
+
+    Rows of one group (`Rows`) write their keys and values side by side into one memory and share what they had in
+    common. Reordering them then moves a mask, never a key: a search over K beams copies nothing.
+    """
+
+    def __init__(
+        self, count: Int[Tensor, " R"], kept: Bool[Tensor, "G k N"] | None = None, length: int = 0, each: int = 1
+    ) -> None:
+        self.count = count
+        self.kept = kept  # what a row may look at; k = 1: all rows of a group alike; None: all of them at everything
+        self.length = length  # N
+        self.each = each  # K rows in a group: R = G · K
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "History":
+        kept = None if self.kept is None else function(self.kept)
+        return History(function(self.count), kept, self.length, self.each)
+
+    def select(self, rows: Rows) -> "History":
+        kept = self.kept
+        if kept is not None:
+            if kept.shape[1] > 1:
+                kept = kept.flatten(0, 1).index_select(0, rows.flat).unflatten(0, (-1, rows.each))
+            elif (groups := rows.groups(len(kept))) is not None:
+                kept = kept.index_select(0, groups)
+        return History(self.count.index_select(0, rows.flat), kept, self.length, rows.each)
+
+    def fed(self, steps: int, keep: Bool[Tensor, "R T"] | None) -> tuple[Int[Tensor, "R T"], "History"]:
+        """Where each new token stands, and the history behind them. A position counts the tokens kept so far."""
+        device = self.count.device
+        if keep is None:
+            where, count = self.count[:, None] + torch.arange(steps, device=device), self.count + steps
+        else:
+            counted = keep.cumsum(1)
+            where, count = (self.count[:, None] + counted - 1).clamp(min=0), self.count + counted[:, -1]
+        new = self.each * steps
+        kept = None
+        if self.kept is not None or keep is not None or self.each > 1:
+            ones = torch.ones(len(self) // self.each, 1, new, dtype=torch.bool, device=device)
+            added = ones if keep is None else keep.reshape(len(ones), 1, new)  # (R, T) → (G, 1, K·T)
+            if self.each > 1:  # each row sees what it wrote itself
+                added = added & torch.eye(self.each, dtype=torch.bool, device=device).repeat_interleave(steps, 1)
+            before = ones.new_ones(len(ones), 1, self.length) if self.kept is None else self.kept
+            each = max(before.shape[1], added.shape[1])
+            kept = torch.cat([before.expand(-1, each, -1), added.expand(-1, each, -1)], 2)
+        return where, History(count, kept, self.length + new, self.each)
+
+    def view(self, steps: int, causal: bool) -> View:
+        """What the newest `steps` tokens of every row may look at."""
+        if causal and steps > 1:
+            if self.kept is None and steps == self.length:
+                return View(causal=True)
+            return View(self._up_to_themselves(steps))
+        if self.kept is None:
+            return View()
+        return View(self.kept.repeat_interleave(steps, 1)[:, None] if self.kept.shape[1] > 1 else self.kept[:, None])
+
+    def _up_to_themselves(self, steps: int) -> Bool[Tensor, "g 1 t N"]:
+        """For K rows of T queries each: no query looks at a later position of its own row."""
+        new = self.each * steps
+        order = torch.arange(new, device=self.count.device) % steps  # which of its row's new tokens a position is
+        mask = torch.cat([order.new_ones(new, self.length - new, dtype=torch.bool), order[:, None] >= order], 1)[None]
+        if self.kept is not None:
+            kept = self.kept.repeat_interleave(steps, 1) if self.kept.shape[1] > 1 else self.kept
+            mask = mask & kept
+        return mask[:, None]
