@@ -19,7 +19,7 @@ def one_pass() -> None:
     layer = SelfAttention(WIDTH, Heads.of(WIDTH, HEADS))
     x = torch.randn(1, STEPS, WIDTH)
     with torch.no_grad():
-        layer(x, None, Sight(View(causal=True)))
+        layer(x, None, Sight(View(causal=True), View()))
     # getrusage would count what the parent had when it forked; this is the process's own
     status = Path("/proc/self/status").read_text()
     print(int(status.split("VmHWM:")[1].split()[0]) // 1024)

@@ -29,7 +29,7 @@ MUTANTS = {
         "c = self.cells.at_one_position(f * c + i * g)",
         "c = self.cells.at_one_position(c.data.mul_(f.data) * 1 + i * g)",
     ),
-    "masked score 0 instead of −∞": ("layers/attention.py", "masked_fill(masked, -math.inf)", "masked_fill(masked, 0.0)"),
+    "masked score 0 instead of −∞": ("layers/attention.py", "masked_fill(view.hidden, -math.inf)", "masked_fill(view.hidden, 0.0)"),
     "forget keep in attention": ("layers/history.py", "else keep.reshape(len(ones), 1, new)", "else ones"),
     "forget keep of the source": ("layers/history.py", "None if keep is None else keep[:, None, None, :]", "None"),
     "forget keep when the memory grows": ("layers/history.py", "if self.kept is None else self.kept\n            each", "if True else self.kept\n            each"),

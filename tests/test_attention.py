@@ -15,13 +15,13 @@ from regard.layers.attention import (
 )
 from regard.layers.history import Sight, View, everywhere_kept
 
-CAUSAL = Sight(View(causal=True))
+CAUSAL = Sight(View(causal=True), View())
 
 
 def test_a_row_with_nothing_to_look_at_gives_zeros_and_finite_gradients():
     scores = torch.randn(1, 1, 2, 3, dtype=torch.double, requires_grad=True)
     mask = torch.tensor([[[[True, False, True], [False, False, False]]]])
-    weights = masked_softmax(scores, mask)
+    weights = masked_softmax(scores, View(mask))
     assert weights[0, 0, 1].tolist() == [0, 0, 0]
     assert weights[0, 0, 0, 1] == 0
     torch.testing.assert_close(weights[0, 0, 0].sum(), torch.tensor(1.0, dtype=torch.double))

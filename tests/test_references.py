@@ -101,7 +101,7 @@ def test_multi_head_self_attention(causal, padded):
     x = torch.randn(2, 6, 12)
     keep = torch.tensor([[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]], dtype=torch.bool) if padded else None
     _, history = History(torch.zeros(2, dtype=torch.long)).fed(6, keep)
-    y, _ = ours(x, None, Sight(history.view(6, causal)))
+    y, _ = ours(x, None, Sight(history.view(6, causal), View()))
     later = torch.ones(6, 6, dtype=torch.bool).triu(1)  # True = may not look, there
     expected, _ = theirs(
         x,
@@ -155,7 +155,7 @@ def test_transformer_block(norm_first, activation, decoder):
             getattr(theirs, f"norm{number}").load_state_dict(residual.norm.state_dict())
     x, source = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
     encoded = Encoded(source, None, source[:, -1], None)
-    y, _ = ours(x, ours.start(2, encoded), Sight(View(causal=decoder)))
+    y, _ = ours(x, ours.start(2, encoded), Sight(View(causal=decoder), View()))
     if decoder:
         later = torch.ones(5, 5, dtype=torch.bool).triu(1)
         close(y, theirs(x, source, tgt_mask=later))

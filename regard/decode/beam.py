@@ -136,11 +136,11 @@ def beam(
 def _continued(scores: Tensor, sums: Tensor, written: Tensor, rules: Sequence[Rule], width: int) -> Candidates:
     """The `width` best continuations of every group: log p(y_1 … y_t) = log p(y_1 … y_{t−1}) + log p(y_t)."""
     groups, each = sums.shape
-    normaliser = scores.logsumexp(-1, keepdim=True)  # (R, 1)
-    ranked = apply(rules, scores - normaliser, written) + normaliser if rules else scores
-    values, tokens = top(ranked, min(width, scores.shape[1]))  # (R, n)
-    logs = scores.gather(1, tokens) - normaliser
-    totals = (values - normaliser + sums.view(-1, 1)).view(groups, -1)  # (G, k · n)
+    own = scores.log_softmax(-1)
+    ranked = apply(rules, own, written) if rules else own
+    values, tokens = top(ranked, min(width, own.shape[1]))  # (R, n)
+    logs = own.gather(1, tokens) if rules else values
+    totals = (values + sums.view(-1, 1)).view(groups, -1)  # (G, k · n)
     best, places = totals.topk(min(width, totals.shape[1]))  # (G, K)
     first = torch.arange(0, groups * each, each, device=sums.device)[:, None]
     parents = places.div(tokens.shape[1], rounding_mode="floor") + first

@@ -1,25 +1,64 @@
 """One token after the other, as they are made."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.decode.choose import Choose
-from regard.layers.state import State
+from regard.decode.rules import NOTHING, Rule, apply
+from regard.errors import UserError
+from regard.layers.state import State, select
 from regard.models.model import Model
 
 
+@torch.inference_mode()
 def stream(
-    model: Model, token: Int[Tensor, " B"], state: State, choose: Choose, *, limit: int, stop: int
+    model: Model,
+    prompt: Int[Tensor, "B T"],
+    state: State,
+    choose: Choose,
+    *,
+    limit: int,
+    stop: int,
+    rules: Sequence[Rule] = (),
+    keep: Bool[Tensor, "B T"] | None = None,
 ) -> Iterator[Int[Tensor, " B"]]:
-    """y_t = choose(scores_t), fed back, until every row has stopped or `limit` tokens are made."""
-    finished = torch.zeros_like(token, dtype=torch.bool)
-    for _ in range(limit):
-        scores, state = model.step(token, state)
-        token = torch.where(finished, stop, choose(scores))
-        yield token
-        finished = finished | (token == stop)
-        if finished.all():
+    """y_t = choose(rules(scores_t)), fed back, until every row has stopped or `limit` tokens are made.
+
+    The prompt is read in one pass; `keep` is False at padding, which stands on the left. Each token is `stop` in rows
+    that have stopped before. They leave the batch once they are a quarter of it, so that nobody computes for them.
+    A row in which the rules leave no token stops.
+    """
+    if keep is not None and not keep[:, -1].all():
+        raise UserError("prompts of different length must be padded on the left, found padding at the end of one")
+    written = prompt if keep is None else prompt.where(keep, NOTHING)
+    everyone = prompt.new_full((len(prompt),), stop)
+    rows = torch.arange(len(prompt), device=prompt.device)  # those still computed
+    stopped = 0  # how many had stopped at the last token
+    token = everyone
+    for made in range(limit):
+        scores, state = model.step(token, state) if made else model.read(prompt, state, keep)
+        if rules:
+            scores = _stop_if_all_forbidden(apply(rules, scores, written), stop)
+        chosen = choose(scores, rows, made)
+        token = chosen.masked_fill(token == stop, stop) if stopped else chosen
+        yield token if len(rows) == len(everyone) else everyone.index_copy(0, rows, token)
+        stopped = token.tolist().count(stop)
+        if rules:
+            written = torch.cat([written, token[:, None]], 1)
+        if stopped == len(rows):
             return
+        if 4 * stopped >= len(rows):
+            going = (token != stop).nonzero()[:, 0]
+            rows, token, state, written = rows[going], token[going], select(state, going), written[going]
+
+
+def _stop_if_all_forbidden(scores: Tensor, stop: int) -> Tensor:
+    nothing = scores.amax(-1) == -math.inf
+    if nothing.any():
+        scores = scores.clone()
+        scores[nothing, stop] = 0.0
+    return scores

@@ -108,15 +108,15 @@ def similarity(kind: str, query_width: int, key_width: int) -> Similarity:
     return SIMILARITIES[kind](query_width, key_width)
 
 
-def masked_softmax(
-    scores: Float[Tensor, "B H T S"], may_look: Bool[Tensor, "b h t S"] | None
-) -> Float[Tensor, "B H T S"]:
-    """a_i = exp(e_i) / Σ exp(e_j) over the positions that may be looked at; where there is none, zeros, never NaN."""
-    if may_look is None:
+FEW = 8  # queries
+
+
+def masked_softmax(scores: Float[Tensor, "B H T S"], view: View) -> Float[Tensor, "B H T S"]:
+    """a_i = exp(e_i) / Σ exp(e_j) over the positions in view; where there is none, zeros, never NaN."""
+    if view.hidden is None:
         return torch.softmax(scores, -1)
-    # A row of −∞ alone would be NaN, also in its gradient, so such a row keeps its scores and is cleared afterwards.
-    masked = ~may_look & may_look.any(-1, keepdim=True)
-    return torch.softmax(scores.masked_fill(masked, -math.inf), -1).masked_fill(~may_look, 0.0)
+    weights = torch.softmax(scores.masked_fill(view.hidden, -math.inf), -1)
+    return weights if view.blind is None else weights.masked_fill(view.blind, 0.0)
 
 
 class Attention(nn.Module):
@@ -125,7 +125,7 @@ class Attention(nn.Module):
     Shapes: X_Q (B, T, D_Q), X (B, S, D_X); per head keys have width M, values width L; Y (B, T, D).
     The fused kernel never holds the T × S weights; they exist only while somebody listens. (Vaswani et al. 2017)
 
-    The memory is (G, S, H, M + L): K and V side by side. Where it has fewer lines than X_Q has rows, B = G · K, the K
+    The memory is (G, H, S, M + L): K and V side by side. Where it has fewer lines than X_Q has rows, B = G · K, the K
     rows of a group look at one line: the beams of a sentence share its source.
     """
 
@@ -146,19 +146,23 @@ class Attention(nn.Module):
         keys = turned(self.similarity.prepare(plain), turn)
         if keys is not plain:
             both = torch.cat([keys, both[..., self.key_width :]], -1)
-        both = _by_group(both, groups)
-        return Growing(both) if past is None else past.append(both)
+        both = _by_group(both, groups).transpose(1, 2)  # (G, H, S, M + L)
+        if past is not None:
+            return past.append(both)
+        return Growing(both if torch.is_grad_enabled() else both.contiguous(), axis=2)  # many steps will look at it
 
     def answer(
         self, queries: Float[Tensor, "B T H M"], memory: Growing, view: View, turn: Turn | None
     ) -> Float[Tensor, "B T D"]:
         """y_t = Σ_i a_{t,i} v_i over the positions in view."""
         rows, steps = queries.shape[:2]
-        everything = memory.value.transpose(1, 2)  # (G, H, S, M + L)
+        everything = memory.value  # (G, H, S, M + L)
         queries = _by_group(turned(queries, turn), len(everything)).transpose(1, 2)  # (G, H, K·T, M)
         keys = everything[..., : self._prepared_width]
         values = everything[..., self._prepared_width :]
-        if self.similarity.scale is None or listening(self):
+        # The kernel is made for many queries; for one it is as fast as two products, for a few it is slower.
+        few = 1 < queries.shape[2] <= FEW and not torch.is_grad_enabled()
+        if self.similarity.scale is None or few or listening(self):
             mixed = self._by_equations(queries, keys, values, view.explicit(keys.shape[2], keys.device))
         else:
             mixed = self._by_kernel(queries, keys, values, view)
@@ -169,10 +173,10 @@ class Attention(nn.Module):
     def _prepared_width(self) -> int:
         return self.similarity.prepared_width or self.key_width
 
-    def _by_equations(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+    def _by_equations(self, queries: Tensor, keys: Tensor, values: Tensor, view: View) -> Tensor:
         queries, keys, values = self.queries(queries), self.keys(keys), self.values(values)
         scores = self.scores(self.similarity(queries, keys))  # (B, H, T, S)
-        weights = self.weights(masked_softmax(scores, mask))
+        weights = self.weights(masked_softmax(scores, view))
         return self.mixed(weights @ values)  # (B, H, T, L)
 
     def _by_kernel(self, queries: Tensor, keys: Tensor, values: Tensor, view: View) -> Tensor:

@@ -1,6 +1,7 @@
 """What a stack of attention layers has been fed so far, and so what may be looked at: the same for all its layers."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -11,24 +12,38 @@ from regard.layers.position import Turn
 from regard.layers.state import Part, Rows
 
 
-class View(NamedTuple):
-    """What T queries may look at among N positions."""
+class View:
+    """What T queries may look at among N positions: the same for every layer and head, so it is worked out once."""
 
-    mask: Bool[Tensor, "g 1 t N"] | None = None  # True: may look; None: everywhere
-    causal: bool = False  # the queries are all N positions, and none looks past itself; then there is no mask
+    def __init__(self, mask: Bool[Tensor, "g 1 t N"] | None = None, causal: bool = False) -> None:
+        self.mask = mask  # True: may look; None: everywhere
+        self.causal = causal  # the queries are all N positions, and none looks past itself; then there is no mask
 
-    def explicit(self, positions: int, device: torch.device) -> Bool[Tensor, "g 1 t N"] | None:
-        """The mask, written out also where the kernel has its own."""
+    def explicit(self, positions: int, device: torch.device) -> "View":
+        """The same with its mask written out, also where the kernel has its own."""
         if not self.causal:
-            return self.mask
-        return torch.ones(positions, positions, dtype=torch.bool, device=device).tril()[None, None]
+            return self
+        return View(torch.ones(positions, positions, dtype=torch.bool, device=device).tril()[None, None])
+
+    @cached_property
+    def hidden(self) -> Bool[Tensor, "g 1 t N"] | None:
+        """Where the score is −∞. A row of −∞ alone would be NaN, also in its gradient: such a row keeps its scores."""
+        return None if self.mask is None else ~self.mask & self.mask.any(-1, keepdim=True)
+
+    @cached_property
+    def blind(self) -> Bool[Tensor, "g 1 t 1"] | None:
+        """Queries that may look nowhere; None: there are none."""
+        if self.mask is None:
+            return None
+        nowhere = ~self.mask.any(-1, keepdim=True)
+        return nowhere if nowhere.any() else None
 
 
 class Sight(NamedTuple):
     """What every block of a stack knows of the positions fed, besides their vectors: the same for all blocks."""
 
-    own: View = View()  # for self-attention
-    source: View = View()  # for cross-attention
+    own: View  # for self-attention
+    source: View  # for cross-attention
     turn: Turn | None = None  # of queries and keys
     each: int = 1  # K rows in a group
 

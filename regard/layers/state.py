@@ -51,43 +51,47 @@ _claiming = Lock()  # two threads may step one state at the same time
 
 
 class Growing(Part):
-    """A tensor `(G, S, …)`, one line for each group, that grows along S without being copied, and is still a value.
+    """A tensor, one line for each group, that grows along one axis without being copied, and is still a value.
 
     The buffer has spare room and one shared note of how far it is filled. Appending writes into the spare room only
     when this value is the newest one on that buffer; an older value copies first. So `a.append(x)` never changes `a`,
     and appending to `a` twice gives two independent futures, the way a slice grows in Go.
     """
 
-    __slots__ = ("_buffer", "_filled", "_length")
+    __slots__ = ("_axis", "_buffer", "_filled", "_length")
 
-    def __init__(self, value: Tensor, *, length: int | None = None, filled: list[int] | None = None) -> None:
+    def __init__(
+        self, value: Tensor, axis: int = 1, *, length: int | None = None, filled: list[int] | None = None
+    ) -> None:
         self._buffer = value
-        self._length = value.shape[1] if length is None else length
+        self._axis = axis
+        self._length = value.shape[axis] if length is None else length
         self._filled = [self._length] if filled is None else filled
 
     @property
     def value(self) -> Tensor:
-        return self._buffer[:, : self._length]
+        return self._buffer.narrow(self._axis, 0, self._length)
 
     def __len__(self) -> int:
         return self._length
 
     def append(self, more: Tensor) -> "Growing":
-        length = self._length + more.shape[1]
+        axis, new = self._axis, more.shape[self._axis]
+        length = self._length + new
         if torch.is_grad_enabled():  # autograd may have saved the buffer: it must never be written to
-            return Growing(torch.cat([self.value, more], 1))
+            return Growing(torch.cat([self.value, more], axis), axis)
         buffer, filled = self._buffer, self._filled
         if not self._claim(length):
             room = max(length + 16, length * 3 // 2)
-            buffer = more.new_empty(more.shape[0], room, *more.shape[2:])
-            buffer[:, : self._length] = self.value
+            buffer = more.new_empty(*more.shape[:axis], room, *more.shape[axis + 1 :])
+            buffer.narrow(axis, 0, self._length).copy_(self.value)
             filled = [length]
-        buffer[:, self._length : length] = more
-        return Growing(buffer, length=length, filled=filled)
+        buffer.narrow(axis, self._length, new).copy_(more)
+        return Growing(buffer, axis, length=length, filled=filled)
 
     def _claim(self, length: int) -> bool:
         """Takes the spare room up to `length`, if there is enough and no other future has taken it."""
-        if length > self._buffer.shape[1] or not _writable(self._buffer):
+        if length > self._buffer.shape[self._axis] or not _writable(self._buffer):
             return False
         with _claiming:
             newest = self._filled[0] == self._length
@@ -96,13 +100,13 @@ class Growing(Part):
             return newest
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Growing":
-        return Growing(function(self.value))
+        return Growing(function(self.value), self._axis)
 
     def select(self, rows: Rows) -> "Growing":
         groups = rows.groups(len(self._buffer))
         if groups is None:
             return self
-        return Growing(self._buffer.index_select(0, groups), length=self._length)  # with its spare room
+        return Growing(self._buffer.index_select(0, groups), self._axis, length=self._length)  # with its spare room
 
 
 def _writable(buffer: Tensor) -> bool:
