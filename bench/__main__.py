@@ -4,10 +4,10 @@ import platform
 
 import torch
 
-from bench import attention, cache, language_model, recurrent
+from bench import attention, cache, decoding, language_model, length, recurrent
 
 print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}, "
       f"{platform.machine()}, Python {platform.python_version()}\n")  # fmt: skip
 print("| what | measured | wanted |\n|---|---|---|")
-for part in (language_model, recurrent, attention, cache):
+for part in (language_model, recurrent, attention, cache, length, decoding):
     part.main()

@@ -1,6 +1,8 @@
 """regard: train sequence models on your own data, decode with them, and see what they look at."""
 
 from regard.config import LanguageModel, Recurrent, Seq2Seq, Transformer
+from regard.decode.translate import Search, Translation
+from regard.decode.write import Writing
 from regard.errors import UserError
 from regard.layers.state import State, select
 from regard.look.patch import patch
@@ -8,6 +10,8 @@ from regard.look.trace import Trace, trace
 from regard.models.build import build
 from regard.models.count import count
 from regard.models.model import Model, Source
+from regard.runs import Run
+from regard.runs import load_run as load
 
 __version__ = "0.1.0"
 
@@ -15,15 +19,20 @@ __all__ = [
     "LanguageModel",
     "Model",
     "Recurrent",
+    "Run",
+    "Search",
     "Seq2Seq",
     "Source",
     "State",
     "Trace",
     "Transformer",
+    "Translation",
     "UserError",
+    "Writing",
     "__version__",
     "build",
     "count",
+    "load",
     "patch",
     "select",
     "trace",

@@ -13,7 +13,6 @@ from regard.look.alignment import Alignment, attention_to_source
 from regard.look.render import HONEST, draw_alignments, shaded_text
 from regard.runs import Run, load_run
 from regard.text import START, STOP, Tokenizer
-from regard.train.evaluate import answers
 from regard.train.judge import judge
 from regard.train.loop import train
 
@@ -51,7 +50,7 @@ def demo(path: Path) -> None:
     )
     alignments = []
     for phrase in notes_sentences("french"):
-        output = answers(run.model, [run.source_tokenizer.encode(phrase.source)], run.tokenizer, torch.device("cpu"))[0]
+        (output,) = run.translate([phrase.source], beam=1)
         verdict = "[green]as it should be[/green]" if output == phrase.target else f"should be: {phrase.target}"
         console.print(f"\n[bold]{phrase.source}[/bold]\n→ [bold blue]{output}[/bold blue]   {verdict}\n")
         alignments.append(alignment(run, phrase.source, output))

@@ -4,9 +4,10 @@ config.toml, tokenizer.json, model.safetensors, log.jsonl; and checkpoint.safete
 """
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import tee
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,22 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from regard.config import LanguageModel, ModelConfig, Recipe, Seq2Seq, recipe_from, to_table
+from regard.config import LanguageModel, ModelConfig, Recipe, Seq2Seq, Transformer, recipe_from, to_table
 from regard.config.recipe import read_toml
+from regard.decode.align import align
+from regard.decode.probability import Pair, Scored, score_pairs, score_texts
+from regard.decode.translate import Search, Translation, translate
+from regard.decode.write import Writing, write
 from regard.disk import write_text, write_with
 from regard.errors import UserError
+from regard.look.alignment import paths_over_source
 from regard.models.build import build
+from regard.models.ensemble import Ensemble
 from regard.models.model import Model
+from regard.models.precision import with_precision
 from regard.text import Tokenizer, load
+
+WRITING, SEARCH = Writing(), Search()  # nothing special wished for
 
 
 @dataclass(frozen=True)
@@ -110,12 +120,16 @@ class Folder:
 
 @dataclass(frozen=True)
 class Run:
-    """A trained model with its tokenizers."""
+    """A trained model with its tokenizers: text in, text out."""
 
     folder: Folder
     recipe: Recipe
     tokenizer: Tokenizer
     source_tokenizer: Tokenizer
+    precision: str = "float32"
+    """What the weights are kept in for answering."""
+    others: tuple["Run", ...] = ()
+    """Further members of an ensemble, which answers by the mean of all probabilities."""
 
     @property
     def model_config(self) -> ModelConfig:
@@ -127,7 +141,8 @@ class Run:
         """The model with the weights of this run, ready to answer."""
         model = self.new_model()
         load_weights(model, self.folder.weights)
-        return model.eval()
+        model = with_precision(model.eval(), self.precision)
+        return Ensemble([model, *(run.model for run in self.others)]).eval() if self.others else model
 
     def new_model(self) -> Model:
         """The same with new weights."""
@@ -136,14 +151,133 @@ class Run:
             self.model_config, self.tokenizer.vocabulary, self.source_tokenizer.vocabulary if translates else None
         )
 
+    # ---- language models
 
-def load_run(path: str | Path) -> Run:
-    """The run in a folder."""
+    def write(
+        self,
+        prompt: str = "",
+        *,
+        length: int = Writing.length,
+        temperature: float = Writing.temperature,
+        top_p: float = Writing.top_p,
+        seed: int = Writing.seed,
+        stop: str = Writing.stop,
+    ) -> str:
+        """What the model writes after the prompt, up to `length` tokens. `stream` and `samples` know more wishes."""
+        wishes = Writing(length=length, temperature=temperature, top_p=top_p, seed=seed, stop=stop)
+        return "".join(self.stream(prompt, wishes))
+
+    def stream(self, prompt: str = "", wishes: Writing = WRITING) -> Iterator[str]:
+        """The same piece by piece, as it is made; never half a character."""
+        if wishes.n > 1:
+            raise UserError(f"a stream is one text, found n = {wishes.n}; use samples for several")
+        return (piece for _, piece in self._write(prompt, wishes))
+
+    def samples(self, prompt: str = "", wishes: Writing = WRITING) -> list[str]:
+        """`wishes.n` texts that go on from one prompt."""
+        texts = [""] * wishes.n
+        for number, piece in self._write(prompt, wishes):
+            texts[number] += piece
+        return texts
+
+    def _write(self, prompt: str, wishes: Writing) -> Iterator[tuple[int, str]]:
+        if isinstance(self.model_config, Seq2Seq):
+            raise UserError(f"{self.folder.path} is a translator, write wants a language model; use translate")
+        return write(self.model, self.tokenizer, prompt, wishes, room=self.room)
+
+    # ---- translators
+
+    def translate(
+        self,
+        lines: Sequence[str],
+        *,
+        beam: int = Search.beam,
+        prefix: str = Search.prefix,
+        must: Sequence[str] = Search.must,
+        never: Sequence[str] = Search.never,
+        batch: int = 32,
+    ) -> list[str]:
+        """The best translation of each line. `translations` knows more wishes, and more about each translation."""
+        wishes = Search(beam=beam, prefix=prefix, must=tuple(must), never=tuple(never))
+        return [best.text for best, *_ in self.translations(lines, wishes, batch=batch)]
+
+    def translations(
+        self, lines: Iterable[str], wishes: Search = SEARCH, *, alignments: bool = False, batch: int = 32
+    ) -> Iterator[list[Translation]]:
+        """The best translations of each line, with all that is known of them. Lines are read as they are needed."""
+        if not isinstance(self.model_config, Seq2Seq):
+            raise UserError(f"{self.folder.path} is a language model, translate wants a translator; use write")
+        if isinstance(lines, str):
+            raise UserError("translate wants a list of lines, found one text; write translate([text])")
+        if alignments:
+            paths_over_source(self.model)
+        return self._translations(lines, wishes, alignments, batch)
+
+    def _translations(
+        self, lines: Iterable[str], wishes: Search, alignments: bool, batch: int
+    ) -> Iterator[list[Translation]]:
+        tokenizers, (read, again) = self._tokenizers, tee(lines)
+        translated = translate(self.model, tokenizers, read, wishes, batch=batch, room=self.room)
+        for found, line in zip(translated, again, strict=True):
+            if alignments:
+                yield [replace(one, alignment=align(self.model, tokenizers, line, one)) for one in found]
+            else:
+                yield found
+
+    # ---- both
+
+    def score(self, texts: Iterable[str | Pair]) -> list[Scored]:
+        """How probable each text is; for a translator, each target given its source: pairs of both."""
+        return list(self.scores(texts))
+
+    def scores(self, texts: Iterable[str | Pair], *, batch: int = 32) -> Iterator[Scored]:
+        """The same one by one; texts are read as they are needed."""
+        if isinstance(self.model_config, Seq2Seq):
+            return score_pairs(self.model, self._tokenizers, (_pair(one) for one in texts), batch=batch)
+        return score_texts(self.model, self.tokenizer, (_text(one) for one in texts), batch=batch)
+
+    @property
+    def _tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
+        return self.source_tokenizer, self.tokenizer
+
+    @property
+    def room(self) -> int:
+        """How many positions can be written to where there is a learned table of them, which ends; 0: any number."""
+        config = self.model_config
+        layer = config.decoder if isinstance(config, Seq2Seq) else config.layer
+        learned = isinstance(layer, Transformer) and layer.positions == "learned"
+        rooms = [layer.longest if learned else 0, *(run.room for run in self.others)]  # type: ignore[union-attr]
+        return min(filter(None, rooms), default=0)
+
+
+def _pair(found: str | Pair) -> Pair:
+    if isinstance(found, str):
+        raise UserError(f"a translator scores pairs (source, target), found one text: {found!r}")
+    return found
+
+
+def _text(found: str | Pair) -> str:
+    if not isinstance(found, str):
+        raise UserError(f"a language model scores texts, found {found!r}")
+    return found
+
+
+def load_run(path: str | Path, *, precision: str = "float32", ensemble: Sequence[str | Path] = ()) -> Run:
+    """The run in a folder, ready to answer; with others of the same tokenizers, an ensemble."""
     folder = Folder(Path(path))
     recipe = folder.read_config()
     tokenizer = load(folder.tokenizer)
     source = load(folder.source_tokenizer) if folder.source_tokenizer.exists() else tokenizer
-    return Run(folder, recipe, tokenizer, source)
+    others = tuple(load_run(other, precision=precision) for other in ensemble)
+    run = Run(folder, recipe, tokenizer, source, precision, others)
+    for other in others:
+        for mine, theirs in zip(run._tokenizers, other._tokenizers, strict=True):
+            if mine.to_json() != theirs.to_json() or run.model_config.kind != other.model_config.kind:
+                raise UserError(
+                    f"{other.folder.path} cannot answer together with {path}: an ensemble wants runs of one kind with "
+                    "the same tokenizers; train both on the same data with the same [text] settings"
+                )
+    return run
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:

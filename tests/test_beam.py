@@ -2,6 +2,7 @@
 
 import math
 from functools import cache
+from itertools import chain
 
 import pytest
 import torch
@@ -59,7 +60,7 @@ class Uncached(Model):
 
 def exact(a: list[list[Hypothesis]], b: list[list[Hypothesis]]) -> None:
     assert [[h.tokens for h in row] for row in a] == [[h.tokens for h in row] for row in b]
-    for left, right in zip(sum(a, []), sum(b, []), strict=True):
+    for left, right in zip(chain(*a), chain(*b), strict=True):
         assert left.score == pytest.approx(right.score, abs=1e-9)
         assert left.logs == pytest.approx(right.logs, abs=1e-9)
         assert left.finished == right.finished
@@ -110,7 +111,7 @@ def test_rows_of_a_group_share_and_still_are_rows_of_their_own(name):
     both(tokens(6, 2))
     for rows in ([[2, 0, 0], [4, 4, 3]], [[1, 0], [5, 3]], [[1, 0], [3, 2]], [[3, 2, 3]]):  # the last drops a group
         grouped, apart = select(grouped, torch.tensor(rows)), select(apart, torch.tensor(rows).flatten())
-        both(tokens(len(apart_rows := sum(rows, [])), 1))
+        both(tokens(len(apart_rows := list(chain(*rows))), 1))
         both(tokens(len(apart_rows), 3), torch.tensor([[True, False, True]]).expand(len(apart_rows), -1))
     grouped, apart = select(grouped, torch.tensor([2, 0])), select(apart, torch.tensor([2, 0]))
     both(tokens(2, 2))
@@ -214,6 +215,38 @@ def test_cached_is_uncached(name, trained):
             wanted=3,
         ),
     )
+
+
+@every_model
+@every_weight
+def test_what_must_appear_appears(name, trained):
+    """And what is found is the model's own score, in batches as alone."""
+    model = model_of(name, trained)
+    state, must = begin(model, name, 2), [(5, 6, 5), (7,), (3, 3)]
+    options = {"width": 4, "limit": 9, "stop": STOP, "wanted": 2, "must": must}
+    found = beam(model, first(2), state, **options)
+    for row, hypotheses in enumerate(found):
+        assert hypotheses
+        for hypothesis in hypotheses:
+            written = ",".join(map(str, hypothesis.tokens))
+            assert all(",".join(map(str, phrase)) in written for phrase in must)
+            fed = torch.tensor([[START, *hypothesis.tokens] + [STOP] * hypothesis.finished])
+            alone = select(state, torch.tensor([row]))
+            assert hypothesis.logs == pytest.approx(score(model, fed, alone)[0].tolist(), abs=1e-9)
+        exact([hypotheses], beam(model, first(1), select(state, torch.tensor([row])), **options))
+
+
+def test_a_constraint_as_wide_as_the_space_is_trying_everything():
+    model, wide = model_of("lm-gru", True), VOCABULARY**3
+    (every,) = beam(model, first(1), model.start(), width=wide, limit=3, stop=STOP, wanted=wide)
+    (found,) = beam(model, first(1), model.start(), width=wide, limit=3, stop=STOP, must=[(4, 5)])
+    best = next(one for one in every if (4, 5) in zip(one.tokens, one.tokens[1:], strict=False))
+    exact([found[:1]], [[best]])
+
+
+def test_what_cannot_appear_gives_nothing():
+    model = model_of("lm-gru", False)
+    assert beam(model, first(1), model.start(), width=3, limit=2, stop=STOP, must=[(4, 5, 6)]) == [[]]
 
 
 @pytest.mark.parametrize("size", [5, 64, 1000, 4097])

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from regard.decode.constraints import Constraints, Phrase, as_tensors
 from regard.decode.rules import NOTHING, Rule, apply
 from regard.errors import UserError
 from regard.layers.state import State, select
@@ -87,6 +88,7 @@ def beam(
     wanted: int = 1,
     length: Length = USUAL,
     rules: Sequence[Rule] = (),
+    must: Sequence[Phrase] = (),
     keep: Bool[Tensor, "B T"] | None = None,
 ) -> list[list[Hypothesis]]:
     """For each row of the batch its answers, best first: at most `width`, the first `wanted` of them settled.
@@ -94,22 +96,31 @@ def beam(
     Of all continuations of K hypotheses the K best go on; one that stops takes one of the K places for good, so width 1
     is argmax. A search ends when its places are taken, or when what goes on can no longer win: a sum of log p only
     falls, so divided by the greatest length it can reach it bounds every score to come. Nothing better is missed.
-    The prompt is read in one pass; `keep` is False at padding, which stands on the left.
+    The prompt is read in one pass; `keep` is False at padding, which stands on the left. With phrases that `must`
+    appear, an answer has all of them, and there may be none.
     """
     if not 1 <= wanted <= width:
         raise UserError(f"a beam must be at least as wide as the answers wanted ({wanted}), found {width}; widen it")
     searches = [Search(width, wanted) for _ in prompt]
     lines = list(range(len(prompt)))  # the search that each group of rows belongs to
     steps: list[Made] = []
+    constraints = Constraints(must, stop, len(prompt)) if must else None
     written = prompt if keep is None else prompt.where(keep, NOTHING)
     sums = torch.zeros(len(prompt), 1, device=prompt.device)  # (G, k)
     scores, state = model.read(prompt, state, keep)  # (G · k, V)
     for made in range(1, limit + 1):
-        best = _continued(scores, sums, written, rules, width)
-        rooms = torch.tensor([width - len(searches[line].found) for line in lines], device=prompt.device)
-        sums = best.sums.masked_fill(torch.arange(best.sums.shape[1], device=rooms.device) >= rooms[:, None], -math.inf)
+        own = scores.log_softmax(-1)
+        ranked = apply(rules, own, written) if rules else own
+        rooms = [width - len(searches[line].found) for line in lines]
+        if constraints is None:
+            best = _continued(ranked, own, sums, rooms, width)
+        else:
+            best = Candidates(*as_tensors(constraints.best(ranked, sums, rooms, width), own, width))
+        sums = best.sums
         ended = (best.tokens == stop) | (made == limit)
         for row in (ended & (sums > -math.inf)).flatten().nonzero()[:, 0].tolist():
+            if constraints and not constraints.met(int(best.parents.flatten()[row]), int(best.tokens.flatten()[row])):
+                continue
             hypothesis = _hypothesis(steps, best, row, stop, length)
             searches[lines[row // sums.shape[1]]].found.append(hypothesis)
         if made == limit:
@@ -127,24 +138,27 @@ def beam(
         )  # (G · k,)
         sums = sums.view_as(rows)
         steps.append(Made(tokens.tolist(), logs.tolist(), parents.tolist()))
+        if constraints:
+            constraints.follow(steps[-1].parents, steps[-1].tokens)
         if rules:
             written = torch.cat([written.index_select(0, parents), tokens[:, None]], 1)
         scores, state = model.step(tokens, select(state, parents.view_as(rows)))
     return [sorted(search.found, key=lambda hypothesis: -hypothesis.score) for search in searches]
 
 
-def _continued(scores: Tensor, sums: Tensor, written: Tensor, rules: Sequence[Rule], width: int) -> Candidates:
-    """The `width` best continuations of every group: log p(y_1 … y_t) = log p(y_1 … y_{t−1}) + log p(y_t)."""
+def _continued(ranked: Tensor, own: Tensor, sums: Tensor, rooms: list[int], width: int) -> Candidates:
+    """The best continuations of every group: log p(y_1 … y_t) = log p(y_1 … y_{t−1}) + log p(y_t)."""
     groups, each = sums.shape
-    own = scores.log_softmax(-1)
-    ranked = apply(rules, own, written) if rules else own
     values, tokens = top(ranked, min(width, own.shape[1]))  # (R, n)
-    logs = own.gather(1, tokens) if rules else values
+    logs = values if ranked is own else own.gather(1, tokens)
     totals = (values + sums.view(-1, 1)).view(groups, -1)  # (G, k · n)
     best, places = totals.topk(min(width, totals.shape[1]))  # (G, K)
     first = torch.arange(0, groups * each, each, device=sums.device)[:, None]
     parents = places.div(tokens.shape[1], rounding_mode="floor") + first
     tokens, logs = (part.view(groups, -1).gather(1, places) for part in (tokens, logs))
+    if min(rooms) < best.shape[1]:
+        full = torch.arange(best.shape[1], device=best.device) >= torch.tensor(rooms, device=best.device)[:, None]
+        best = best.masked_fill(full, -math.inf)
     return Candidates(best, tokens, logs, parents)
 
 

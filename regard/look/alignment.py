@@ -23,12 +23,17 @@ class Alignment(NamedTuple):
     weights: Float[Tensor, "T S"]
 
 
-@torch.no_grad()
-def attention_to_source(model: Model, source: Int[Tensor, " S"], fed: Int[Tensor, " T"]) -> Float[Tensor, "T S"]:
-    """a_{t,i}: where the model looked to predict what follows each token fed; the mean over layers and heads."""
+def paths_over_source(model: Model) -> list[str]:
+    """The taps at which attention over the source passes; there must be some."""
     paths = [path for path in taps_of(model) if path.endswith(OVER_THE_SOURCE)]
     if not paths:
         raise UserError("this model has no attention over a source, so there is no alignment to show")
-    with trace(model, *paths) as seen:
+    return paths
+
+
+@torch.no_grad()
+def attention_to_source(model: Model, source: Int[Tensor, " S"], fed: Int[Tensor, " T"]) -> Float[Tensor, "T S"]:
+    """a_{t,i}: where the model looked to predict what follows each token fed; the mean over layers and heads."""
+    with trace(model, *paths_over_source(model)) as seen:
         model(fed[None], model.start(Source(source[None])))
     return torch.stack([weights[0].mean(0) for weights in seen.values()]).mean(0)

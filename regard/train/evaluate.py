@@ -1,17 +1,15 @@
 """How good a model is on what it was not trained on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 
 from regard.data.batch import Batch, Buckets, Streams
-from regard.decode.choose import argmax
-from regard.decode.stream import stream
+from regard.decode.translate import Search, hypotheses
 from regard.layers.state import State, map_state
-from regard.models.model import Model, Source
-from regard.text import START, STOP, Tokenizer
+from regard.models.model import Model
+from regard.text import Tokenizer
 from regard.train.loss import Objective
 from regard.train.metrics import Score, bits_per_byte, bleu, chrf, error_rate, exact_match, perplexity
 from regard.train.parallel import World
@@ -42,7 +40,7 @@ def held_out_batches(material: Material, length: int) -> Iterator[Batch]:
 
 @torch.no_grad()
 def held_out_loss(
-    objective: Objective, batches: Iterator[Batch], device: torch.device, world: World, carry: bool
+    objective: Objective, batches: Iterable[Batch], device: torch.device, world: World, carry: bool
 ) -> tuple[float, int, float]:
     """Nats and number of tokens, and the share of them that was predicted right. Processes share the rows."""
     training = objective.training
@@ -60,10 +58,10 @@ def held_out_loss(
 
 
 def look(
-    objective: Objective, material: Material, device: torch.device, world: World, length: int, carry: bool
+    objective: Objective, material: Material, batches: Iterable[Batch], device: torch.device, world: World, carry: bool
 ) -> dict[str, float]:
-    """The held-out figures that cost one pass."""
-    nats, tokens, accuracy = held_out_loss(objective, held_out_batches(material, length), device, world, carry)
+    """The held-out figures that cost one pass over these batches of it."""
+    nats, tokens, accuracy = held_out_loss(objective, batches, device, world, carry)
     loss = nats / max(tokens, 1)
     all_tokens = len(material.valid[-1].tokens) + (len(material.valid[-1]) if material.kind == "pairs" else 0)
     return {
@@ -74,27 +72,15 @@ def look(
     }
 
 
-@torch.inference_mode()
-def answers(model: Model, sources: Sequence[Sequence[int]], tokenizer: Tokenizer, device: torch.device) -> list[str]:
-    """What the model answers to each source, always taking its most probable token. Order is kept."""
+def answers(
+    model: Model, sources: Iterable[Sequence[int]], tokenizer: Tokenizer, *, room: int, beam: int = 1
+) -> Iterator[str]:
+    """What the model answers to each source, as it would translate it; by default always its most probable token."""
     training = model.training
     model.eval()
-    texts = [""] * len(sources)
-    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-    for begin in range(0, len(order), 64):
-        rows = order[begin : begin + 64]
-        width = max(len(sources[i]) for i in rows) + 1
-        tokens = torch.full((len(rows), width), STOP)
-        for row, i in enumerate(rows):
-            tokens[row, : len(sources[i])] = torch.as_tensor(np.asarray(sources[i], np.int64))
-        keep = torch.arange(width) <= torch.tensor([[len(sources[i])] for i in rows])
-        state = model.start(Source(tokens.to(device), keep.to(device)))
-        first = torch.full((len(rows),), START, device=device)
-        made = list(stream(model, first, state, argmax, limit=2 * width + 20, stop=STOP))
-        for i, ids in zip(rows, torch.stack(made, 1).tolist(), strict=True):
-            texts[i] = tokenizer.decode(ids)
+    for found in hypotheses(model, tokenizer, sources, Search(beam=beam), room=room):
+        yield tokenizer.decode(found[0].tokens if found else ())
     model.train(training)
-    return texts
 
 
 def text_scores(outputs: Sequence[str], references: Sequence[str]) -> dict[str, Score]:

@@ -19,7 +19,17 @@ from regard.errors import UserError
 from regard.layers.state import State, leaves, like, map_state
 from regard.runs import Folder, Run, fill, load_run, write_tensors
 from regard.train.checkpoint import Checkpoint, Progress, load_checkpoint, mean_of, save_checkpoint, tensors_of
-from regard.train.evaluate import SMALLER_IS_BETTER, answers, better, detached, look, rounded, text_scores, to_device
+from regard.train.evaluate import (
+    SMALLER_IS_BETTER,
+    answers,
+    better,
+    detached,
+    held_out_batches,
+    look,
+    rounded,
+    text_scores,
+    to_device,
+)
 from regard.train.loss import Objective
 from regard.train.optim import optimiser, rate_at
 from regard.train.parallel import World, device_of, gathered, precision_of, whole, world
@@ -190,9 +200,8 @@ class Training:
     def look(self) -> dict[str, Any]:
         """Held-out figures for the log, and the best weights so far on the disk."""
         settings = self.settings
-        held: dict[str, float] = look(
-            self.objective, self.material, self.device, self.world, settings.length, self.carry
-        )
+        batches = held_out_batches(self.material, settings.length)
+        held: dict[str, float] = look(self.objective, self.material, batches, self.device, self.world, self.carry)
         if self.material.kind == "pairs" and settings.metric != "loss":
             held |= {name: score.value for name, score in self.translated().items()}
         step, value = self.progress.step, held[settings.metric]
@@ -215,7 +224,8 @@ class Training:
         source, target = self.material.valid
         count = min(ANSWERS, len(source))
         with gathered(self.objective):
-            outputs = answers(self.model, [source[i] for i in range(count)], self.run.tokenizer, self.device)  # type: ignore[misc]
+            sources = (source[i] for i in range(count))
+            outputs = list(answers(self.model, sources, self.run.tokenizer, room=self.run.room))  # type: ignore[arg-type]
         return text_scores(outputs, [self.run.tokenizer.decode(target[i]) for i in range(count)])
 
     def finish(self) -> None:

@@ -1,0 +1,194 @@
+"""From lines to translations: what a search at the level of tokens means for text."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from regard.config.settings import Settings, at_least
+from regard.decode.batches import in_order, room_for
+from regard.decode.beam import Hypothesis, Length, average, beam, length_penalty
+from regard.decode.rules import AtLeast, Never, NoRepeatedNgram, Rule
+from regard.errors import UserError
+from regard.look.alignment import Alignment
+from regard.models.model import Model, Source
+from regard.text import START, STOP, UNKNOWN, Tokenizer
+
+LONGEST = 10_000
+"""Tokens of a source: what is longer is no line of text, and might take all memory there is."""
+
+
+@dataclass(frozen=True)
+class Search(Settings):
+    """How to look for a translation."""
+
+    beam: int = at_least(1, 5)
+    """How many hypotheses are followed at once; 1: always the most probable token."""
+    length_penalty: float | Literal["average"] = 0.6
+    """α of ((5 + n) / 6)^α, by which Σ log p is divided so that short ones do not win for being short; 0: nothing;
+    "average": the mean over the tokens."""
+    n_best: int = at_least(1, 1)
+    """How many translations of each line, at most as many as the beam is wide."""
+    min_length: int = at_least(0, 0)
+    """Tokens of a translation at least, its prefix included."""
+    max_length: int = at_least(0, 0)
+    """And at most; 0: by the length of the source, twice as many and 20."""
+    no_repeat: int = at_least(0, 0)
+    """No run of so many tokens comes twice; 0: any may."""
+    prefix: str = ""
+    """How every translation begins."""
+    must: tuple[str, ...] = ()
+    """Words and phrases that must appear."""
+    never: tuple[str, ...] = ()
+    """Words and phrases that must not."""
+
+    def check(self) -> None:
+        penalty = self.length_penalty
+        if penalty != "average" and not (isinstance(penalty, int | float) and penalty >= 0):
+            raise UserError(f"length_penalty must be a number from 0 up or 'average', found {penalty}")
+        if self.n_best > self.beam:
+            raise UserError(
+                f"n_best ({self.n_best}) must not be above beam ({self.beam}), which finds no more; widen it"
+            )
+        if self.max_length and self.min_length > self.max_length:
+            raise UserError(f"min_length ({self.min_length}) must not be above max_length ({self.max_length})")
+        if any(not phrase.strip() for phrase in (*self.must, *self.never)):
+            raise UserError("must and never want words, found an empty one; leave it out")
+        for wanted in self.must:
+            for banned in self.never:
+                if banned in wanted:
+                    raise UserError(f"'{wanted}' must appear and '{banned}' must not; drop one of the two")
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One hypothesis as text."""
+
+    text: str
+    score: float
+    """Σ log p over what length normalisation makes of the length: what hypotheses are ranked by."""
+    tokens: tuple[int, ...]
+    """The prefix and what was made, without start and stop."""
+    logs: tuple[float, ...]
+    """log p of each token that was made, stop included."""
+    alignment: Alignment | None = None
+    """Where the model looked, on request: words written (rows) to words read (columns)."""
+
+
+EMPTY = Translation("", 0.0, (), ())
+
+
+def translate(
+    model: Model,
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    lines: Iterable[str],
+    search: Search,
+    *,
+    batch: int = 32,
+    room: int = 0,
+) -> Iterator[list[Translation]]:
+    """The best translations of each line, best first, in the order of the lines; an empty line's is empty.
+
+    Lines are read as they are needed, a window at a time, and batched by length. `room` is how many positions a model
+    has where it has an end, 0: any number.
+    """
+    reader, writer = tokenizers
+    begin = writer.encode(search.prefix)
+    sources = (reader.encode(line) if line.strip() else [] for line in lines)
+    for found in hypotheses(model, writer, sources, search, batch=batch, room=room):
+        made = [((*begin, *one.tokens), one) for one in found[: search.n_best]]
+        yield [Translation(writer.decode(ids), one.score, ids, tuple(one.logs)) for ids, one in made] or [EMPTY]
+
+
+def hypotheses(
+    model: Model,
+    tokenizer: Tokenizer,
+    sources: Iterable[Sequence[int]],
+    search: Search,
+    *,
+    batch: int = 32,
+    room: int = 0,
+) -> Iterator[list[Hypothesis]]:
+    """The same between tokens: for each source, without its stop, what was found; nothing for an empty one."""
+    plan = _Plan(search, tokenizer, room)
+
+    def answer(group: list[Sequence[int]]) -> list[list[Hypothesis]]:
+        return plan.search(model, group) if len(group[0]) else [[] for _ in group]
+
+    return in_order(sources, len, answer, batch)
+
+
+class _Plan:
+    """A search in tokens."""
+
+    def __init__(self, search: Search, tokenizer: Tokenizer, room: int) -> None:
+        self.width, self.wanted = search.beam, search.n_best
+        self.prompt = [START, *tokenizer.encode(search.prefix)]
+        self.length: Length = (
+            average if isinstance(search.length_penalty, str) else length_penalty(float(search.length_penalty))
+        )
+        self.max_length, self.room = search.max_length, room
+        self.must = tuple(spelled(tokenizer, phrase) for phrase in search.must)
+        wanted = sum(map(len, self.must))
+        if search.max_length and wanted > search.max_length:
+            raise UserError(
+                f"what must appear has {wanted} tokens, more than max_length ({search.max_length}); allow more"
+            )
+        self.rules = rules(tokenizer, search.no_repeat, search.never)
+        if search.min_length:
+            self.rules.append(AtLeast(search.min_length, STOP, begin=1))
+
+    def limit(self, size: int) -> int:
+        """How many tokens may be made, stop included, where sources have up to so many."""
+        most, prefix = self.max_length or 2 * room_for(size) + 20, len(self.prompt) - 1
+        if self.room:
+            most = min(most, self.room)  # start is read as well, the last token made is not
+        if most <= prefix:
+            raise UserError(f"the prefix has {prefix} tokens and leaves no room: {most} may be written in all")
+        return most - prefix
+
+    @torch.inference_mode()
+    def search(self, model: Model, sources: list[Sequence[int]]) -> list[list[Hypothesis]]:
+        longest = max(map(len, sources))
+        if longest > LONGEST:
+            raise UserError(f"{longest:,} tokens are too many (at most {LONGEST:,}); one sentence to a line is wanted")
+        device = next(model.parameters()).device
+        tokens, keep = padded([[*map(int, source), STOP] for source in sources])
+        state = model.start(Source(tokens.to(device), keep.to(device)))
+        prompt = torch.tensor([self.prompt] * len(sources), device=device)
+        found = beam(
+            model, prompt, state, width=self.width, wanted=self.wanted, limit=self.limit(longest), stop=STOP,
+            length=self.length, rules=self.rules, must=self.must,
+        )  # fmt: skip
+        if not all(found):
+            raise UserError(
+                "what must appear found no place in a translation; allow a larger max_length or fewer rules"
+            )
+        return found
+
+
+def spelled(tokenizer: Tokenizer, phrase: str) -> tuple[int, ...]:
+    """A phrase that must appear, as it stands in the middle of a text."""
+    tokens = min(tokenizer.encode(f" {phrase}"), tokenizer.encode(phrase), key=len)
+    if UNKNOWN in tokens:
+        raise UserError(f"'{phrase}' must appear, and the run has no token for it; use words of its training text")
+    return tuple(tokens)
+
+
+def rules(tokenizer: Tokenizer, no_repeat: int, never: Sequence[str]) -> list[Rule]:
+    """What may be said, in tokens. A word stands at the beginning or behind a space: both spellings are banned."""
+    found: list[Rule] = [NoRepeatedNgram(no_repeat)] if no_repeat else []
+    spellings = {tuple(tokenizer.encode(space + phrase)) for phrase in never for space in ("", " ")}
+    writable = sorted(spelling for spelling in spellings if UNKNOWN not in spelling)
+    return [*found, Never(tuple(writable))] if writable else found
+
+
+def padded(rows: Sequence[Sequence[int]]) -> tuple[Int[Tensor, "B T"], Bool[Tensor, "B T"]]:
+    """Rows of different length as one matrix, and which of its cells are real."""
+    width = max(map(len, rows))
+    tokens = torch.tensor([[*row, *[STOP] * (width - len(row))] for row in rows])
+    keep = torch.arange(width) < torch.tensor([[len(row)] for row in rows])
+    return tokens, keep
