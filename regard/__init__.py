@@ -1,6 +1,6 @@
 """regard: train sequence models on your own data, decode with them, and see what they look at."""
 
-from regard.config import LanguageModel, Recurrent, Seq2Seq, Transformer
+from regard.config import Classifier, LanguageModel, Recurrent, Seq2Seq, Tagger, Transformer
 from regard.errors import UserError
 from regard.layers.state import State, select
 from regard.look.patch import patch
@@ -12,12 +12,14 @@ from regard.models.model import Model, Source
 __version__ = "0.1.0"
 
 __all__ = [
+    "Classifier",
     "LanguageModel",
     "Model",
     "Recurrent",
     "Seq2Seq",
     "Source",
     "State",
+    "Tagger",
     "Trace",
     "Transformer",
     "UserError",

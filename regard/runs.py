@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from regard.config import LanguageModel, ModelConfig, Recipe, Seq2Seq, recipe_from, to_table
+from regard.config import LanguageModel, ModelConfig, Recipe, recipe_from, to_table
 from regard.config.recipe import read_toml
 from regard.disk import write_text, write_with
 from regard.errors import UserError
@@ -48,6 +48,11 @@ class Folder:
         return self.path / "model.safetensors"
 
     @property
+    def first_weights(self) -> Path:
+        """Only where training starts from weights that were learnt elsewhere."""
+        return self.path / "first.safetensors"
+
+    @property
     def checkpoint(self) -> Path:
         return self.path / "checkpoint.safetensors"
 
@@ -58,6 +63,11 @@ class Folder:
     @property
     def curve(self) -> Path:
         return self.path / "curve.png"
+
+    @property
+    def confusion(self) -> Path:
+        """Only where labels were judged."""
+        return self.path / "confusion.png"
 
     def tokens(self, part: str) -> Path:
         """Encoded examples."""
@@ -119,7 +129,7 @@ class Run:
 
     @property
     def model_config(self) -> ModelConfig:
-        assert isinstance(self.recipe.model, LanguageModel | Seq2Seq)
+        assert isinstance(self.recipe.model, ModelConfig)
         return self.recipe.model
 
     @cached_property
@@ -131,10 +141,8 @@ class Run:
 
     def new_model(self) -> Model:
         """The same with new weights."""
-        translates = isinstance(self.model_config, Seq2Seq)
-        return build(
-            self.model_config, self.tokenizer.vocabulary, self.source_tokenizer.vocabulary if translates else None
-        )
+        source = None if isinstance(self.model_config, LanguageModel) else self.source_tokenizer.vocabulary
+        return build(self.model_config, self.tokenizer.vocabulary, source)
 
 
 def load_run(path: str | Path) -> Run:
@@ -168,6 +176,12 @@ def load_weights(model: nn.Module, path: Path) -> None:
         ) from None
     except SafetensorError as error:
         raise UserError(f"{path} is damaged ({error}); restore it from a copy, or train again") from None
+
+
+def fill_some(model: nn.Module, path: Path) -> None:
+    """Fills the parts of a model whose weights are in a file, and leaves the others as they are."""
+    wanted = model.state_dict()
+    fill(model, wanted | load_file(path), path)
 
 
 def fill(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:

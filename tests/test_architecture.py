@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "disk": {"errors"},
     "text": {"errors", "disk"},
     "data": {"errors", "disk", "config", "text"},
-    "decode": {"errors", "layers", "models"},
+    "decode": {"errors", "text", "layers", "models"},
     "runs": {"errors", "disk", "config", "text", "models"},
     "train": {"errors", "disk", "config", "text", "data", "layers", "models", "decode", "runs"},
     "__init__": {"errors", "config", "layers", "models", "look"},

@@ -3,7 +3,18 @@
 import torch
 from torch import Tensor
 
-from regard import LanguageModel, Model, Recurrent, Seq2Seq, Source, State, Transformer, build
+from regard import (
+    Classifier,
+    LanguageModel,
+    Model,
+    Recurrent,
+    Seq2Seq,
+    Source,
+    State,
+    Tagger,
+    Transformer,
+    build,
+)
 
 VOCABULARY = 11
 SOURCE_VOCABULARY = 13
@@ -57,13 +68,24 @@ SEQ2SEQ = {
     "seq2seq-transformer-lstm": Seq2Seq(blocks(), cells("lstm")),
     "seq2seq-bigru-transformer": Seq2Seq(cells("gru", bidirectional=True), blocks()),
 }
-MODELS = LANGUAGE_MODELS | SEQ2SEQ
+IN_STEP = {  # these say how many answers are wanted by what they are fed, and do not read it
+    "classifier-lstm-stop": Classifier(cells("lstm"), pooling="stop"),
+    "classifier-bigru-stop": Classifier(cells("gru", bidirectional=True), pooling="stop"),
+    "classifier-rnn-mean": Classifier(cells("rnn"), pooling="mean"),
+    "classifier-bilstm-attention": Classifier(cells("lstm", bidirectional=True), pooling="attention"),
+    **{f"classifier-transformer-{p}": Classifier(blocks(), pooling=p) for p in ("stop", "mean", "attention")},
+    "tagger-rnn": Tagger(cells("rnn")),
+    "tagger-bilstm": Tagger(cells("lstm", bidirectional=True)),
+    "tagger-transformer": Tagger(blocks()),
+}
+READS_A_SOURCE = SEQ2SEQ | IN_STEP
+MODELS = LANGUAGE_MODELS | READS_A_SOURCE
 
 
 def make(name: str, dtype: torch.dtype = torch.float64) -> Model:
     """The model with every weight disturbed, so that no bias is zero and no norm is one."""
     torch.manual_seed(1)
-    model = build(MODELS[name], VOCABULARY, SOURCE_VOCABULARY if name in SEQ2SEQ else None).to(dtype).eval()
+    model = build(MODELS[name], VOCABULARY, SOURCE_VOCABULARY if name in READS_A_SOURCE else None).to(dtype).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
@@ -80,4 +102,4 @@ def some_source(batch: int, steps: int = 5) -> Source:
 
 def begin(model: Model, name: str, batch: int) -> State:
     """A first state, with a source of its own where the model reads one."""
-    return model.start(some_source(batch)) if name in SEQ2SEQ else model.start(batch=batch)
+    return model.start(some_source(batch)) if name in READS_A_SOURCE else model.start(batch=batch)

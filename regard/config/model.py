@@ -151,7 +151,34 @@ class Seq2Seq(Settings):
             )
 
 
-ModelConfig = LanguageModel | Seq2Seq
+@dataclass(frozen=True)
+class Classifier(Settings):
+    """Reads a text, then says its class."""
+
+    encoder: Recurrent | Transformer = field(default_factory=lambda: _small_encoder())
+    pooling: Literal["stop", "mean", "attention"] = "attention"
+    """What stands for the text: the vector at its stop token, the mean of all, or a sum that attention weighs."""
+    start_from: str = ""
+    """The folder of a language model's run: the encoder starts from its embedding and layers, and reads its tokens."""
+    kind: Literal["classifier"] = "classifier"
+
+
+@dataclass(frozen=True)
+class Tagger(Settings):
+    """Reads a text, then says a tag for each of its words."""
+
+    encoder: Recurrent | Transformer = field(default_factory=lambda: _small_encoder())
+    start_from: str = ""
+    """The folder of a language model's run: the encoder starts from its embedding and layers, and reads its tokens."""
+    kind: Literal["tagger"] = "tagger"
+
+
+ModelConfig = LanguageModel | Seq2Seq | Classifier | Tagger
+
+
+def _small_encoder() -> Recurrent:
+    """Labelled data is mostly little data: one layer, and much dropout."""
+    return Recurrent(layers=1, dropout=0.5, bidirectional=True)
 
 
 def _reads_forwards(layer: Recurrent | Transformer, who: str) -> None:

@@ -46,16 +46,14 @@ class Batch(NamedTuple):
         if self.keep is None:
             return self._replace(tokens=self.tokens[chosen], targets=self.targets[chosen])
         assert self.source is not None
-        assert self.source_keep is not None
-        keep, source_keep = self.keep[chosen], self.source_keep[chosen]
-        wide, long = int(keep.sum(1).max()), int(source_keep.sum(1).max())
-        return Batch(
-            self.tokens[chosen, :wide],
-            self.targets[chosen, :wide],
-            keep[:, :wide],
-            self.source[chosen, :long],
-            source_keep[:, :long],
-        )
+        keep, source = self.keep[chosen], self.source[chosen]
+        wide = int(keep.sum(1).max())
+        share = Batch(self.tokens[chosen, :wide], self.targets[chosen, :wide], keep[:, :wide], source)
+        if self.source_keep is None:
+            return share
+        source_keep = self.source_keep[chosen]
+        long = int(source_keep.sum(1).max())
+        return share._replace(source=source[:, :long], source_keep=source_keep[:, :long])
 
 
 class Batches(Protocol):
@@ -111,7 +109,7 @@ class Buckets:
 
     def __init__(self, source: Store, target: Store, budget: int, seed: int) -> None:
         self.source, self.target, self.seed = source, target, seed
-        self.sizes = np.stack([source.lengths + 1, target.lengths + 1], 1)  # with stop, and with start or stop
+        self.sizes = np.stack([source.lengths + 1, self.answer_lengths()], 1)  # the source has a stop
         self.order = np.lexsort(self.sizes.T)  # by target length, then by source length
         self.cuts = _cuts(self.sizes[self.order], budget)
         self.per_epoch = len(self.cuts)
@@ -128,13 +126,23 @@ class Buckets:
         return self.order[slice(*self.cuts[place])]
 
     def batch(self, pairs: NDArray[np.int64]) -> Batch:
-        sources = [np.append(self.source[i], STOP) for i in pairs]
-        fed = [np.insert(self.target[i], 0, START) for i in pairs]
-        wanted = [np.append(self.target[i], STOP) for i in pairs]
+        wanted = [self.wanted(i) for i in pairs]
+        fed = [np.insert(self.target[i], 0, START)[: len(asked)] for i, asked in zip(pairs, wanted, strict=True)]
         tokens, keep = _padded(fed, PADDING)
         targets, _ = _padded(wanted, IGNORED)
-        source, source_keep = _padded(sources, PADDING)
-        return Batch(tokens, targets, keep, source, source_keep)
+        return Batch(tokens, targets, keep, *self.read(pairs))
+
+    def read(self, pairs: NDArray[np.int64]) -> tuple[Tensor, Tensor | None]:
+        """The sources of a batch, and which of their positions are real."""
+        return _padded([np.append(self.source[i], STOP) for i in pairs], PADDING)
+
+    def wanted(self, pair: int) -> NDArray[np.integer]:
+        """y_1 … y_n, and a stop, since the model decides how long its answer is."""
+        return np.append(self.target[pair], STOP)
+
+    def answer_lengths(self) -> NDArray[np.int64]:
+        """How many tokens are wanted for each source."""
+        return self.target.lengths + 1
 
     def padding(self) -> float:
         """Which share of all batches is padding."""
@@ -151,6 +159,24 @@ class Buckets:
         order = np.lexsort([tie, *self.sizes.T])
         batches = [order[slice(*cut)] for cut in self.cuts]
         return [batches[i] for i in random.permutation(len(batches))]
+
+
+class InStep(Buckets):
+    """The same where the source says how long the answer is: one class for a text, one tag for each of its tokens.
+
+    No stop is wanted, and nothing at all where the target is padding.
+    """
+
+    def wanted(self, pair: int) -> NDArray[np.integer]:
+        target = self.target[pair].astype(np.int64)
+        return np.where(target == PADDING, IGNORED, target)
+
+    def answer_lengths(self) -> NDArray[np.int64]:
+        return self.target.lengths
+
+
+BUCKETS: dict[str, type[Buckets]] = {"pairs": Buckets, "labels": InStep, "tags": InStep}
+"""The batches of each kind of data that has a source."""
 
 
 def _cuts(sizes: NDArray[np.int64], budget: int) -> list[tuple[int, int]]:

@@ -1,11 +1,20 @@
 """What a corpus is made of, and which of its examples are kept from training."""
 
 import hashlib
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, Protocol, get_args
 
-Kind = Literal["text", "pairs", "labels"]
+Kind = Literal["text", "pairs", "labels", "tags"]
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
+
+
+class Example(Protocol):
+    """What is read and what is to be answered, as text."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def target(self) -> str: ...
 
 
 class Pair(NamedTuple):
@@ -20,6 +29,29 @@ class Labelled(NamedTuple):
 
     label: str
     text: str
+
+    @property
+    def source(self) -> str:
+        return self.text
+
+    @property
+    def target(self) -> str:
+        return self.label
+
+
+class Tagged(NamedTuple):
+    """The words of a sentence, and a tag for each."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        return " ".join(self.words)
+
+    @property
+    def target(self) -> str:
+        return " ".join(self.tags)
 
 
 def held_out(key: str, share: float) -> bool:

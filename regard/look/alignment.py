@@ -12,7 +12,8 @@ from regard.layers.tap import taps_of
 from regard.look.trace import trace
 from regard.models.model import Model, Source
 
-OVER_THE_SOURCE = ("layer.attention.weights", "cross_attention.weights")  # how the paths of such weights end
+# How the paths of such weights end.
+OVER_THE_SOURCE = ("layer.attention.weights", "cross_attention.weights", "pooling.attention.weights")
 
 
 class Alignment(NamedTuple):

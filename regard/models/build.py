@@ -13,12 +13,15 @@ from regard.layers.block import Block, FeedForward, NormAfter, NormBefore, Trans
 from regard.layers.context import AttendedContext, Copied, FixedContext
 from regard.layers.embedding import Embedding, Head, TiedHead
 from regard.layers.layer import Layer
+from regard.layers.pooling import AttentionPooling, MeanPooling, Pooling
 from regard.layers.position import Added, Concatenated, Learned, Positions, Rotary, Sinusoid
 from regard.layers.recurrent import GRU, LSTM, RNN, Bidirectional, Recurrent, Stack
+from regard.models.classifier import Classifier
 from regard.models.decoder import Decoder
 from regard.models.encoder import Encoder
 from regard.models.encoder_decoder import EncoderDecoder
 from regard.models.model import Model
+from regard.models.tagger import Tagger
 
 CELLS: dict[str, type[Recurrent]] = {"rnn": RNN, "lstm": LSTM, "gru": GRU}
 NORMS: dict[str, type[nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
@@ -37,11 +40,24 @@ def build(settings: config.ModelConfig, vocabulary: int, source_vocabulary: int 
         if source_vocabulary is not None:
             raise UserError("a language model reads no source, found a source_vocabulary; leave it out")
         return decoder(decoder_layer(settings.layer), settings.layer, vocabulary, settings.tied)
-    encoder = Encoder(
-        Embedding(source_vocabulary or vocabulary, token_width(settings.encoder)), encoder_layer(settings.encoder)
-    )
-    layer = layer_with_source(settings)
-    return EncoderDecoder(encoder, decoder(layer, settings.decoder, vocabulary, settings.tied))
+    embedding = Embedding(source_vocabulary or vocabulary, token_width(settings.encoder))
+    layer = encoder_layer(settings.encoder)
+    if isinstance(settings, config.Seq2Seq):
+        answers = layer_with_source(settings)
+        return EncoderDecoder(Encoder(embedding, layer), decoder(answers, settings.decoder, vocabulary, settings.tied))
+    width, dropout = settings.encoder.width, settings.encoder.dropout
+    # a Transformer drops out of its embeddings itself
+    encoder = Encoder(embedding, layer, dropout if isinstance(settings.encoder, config.Recurrent) else 0.0)
+    head = nn.Linear(width, vocabulary)
+    if isinstance(settings, config.Tagger):
+        return Tagger(encoder, head, dropout)
+    return Classifier(encoder, pooling(settings), head, dropout)
+
+
+def pooling(settings: config.Classifier) -> Pooling:
+    if settings.pooling == "attention":
+        return AttentionPooling(settings.encoder.width)
+    return MeanPooling() if settings.pooling == "mean" else Pooling()
 
 
 def decoder(layer: Layer, settings: StackConfig, vocabulary: int, tied: bool) -> Decoder:

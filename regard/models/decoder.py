@@ -7,8 +7,8 @@ from regard.errors import UserError
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding, Head, TiedHead
 from regard.layers.layer import Encoded, Layer
-from regard.layers.state import State, batch_size
-from regard.models.model import Model, Source
+from regard.layers.state import State
+from regard.models.model import Model, Source, check_fed
 
 
 class Decoder(Model):
@@ -32,11 +32,6 @@ class Decoder(Model):
     def forward(
         self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B T V"], State]:
-        if not tokens.shape[1]:
-            raise UserError("tokens must have at least one position to compute, found none; feed the start token first")
-        if len(tokens) != batch_size(state):
-            raise UserError(
-                f"tokens have {len(tokens)} rows, the state has {batch_size(state)}; start with batch={len(tokens)}"
-            )
+        check_fed(tokens, state)
         y, state = self.layer(self.embedding(tokens), keep, state)
         return self.head(self.dropout(y), self.embedding), state

@@ -5,7 +5,8 @@ from typing import NamedTuple
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from regard.layers.state import State
+from regard.errors import UserError
+from regard.layers.state import State, batch_size
 
 
 class Source(NamedTuple):
@@ -39,3 +40,13 @@ class Model(nn.Module):
         """`forward` for one token."""
         scores, state = self(token[:, None], state)
         return scores[:, 0], state
+
+
+def check_fed(tokens: Int[Tensor, "B T"], state: State) -> None:
+    """What every model asks of the tokens that it is fed."""
+    if not tokens.shape[1]:
+        raise UserError("tokens must have at least one position to compute, found none; feed the start token first")
+    if len(tokens) != batch_size(state):
+        raise UserError(
+            f"tokens have {len(tokens)} rows, the state has {batch_size(state)}; start with batch={len(tokens)}"
+        )

@@ -1,25 +1,46 @@
 """How good a model is on what it was not trained on."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
 
-from regard.data.batch import Batch, Buckets, Streams
+from regard.data.batch import BUCKETS, Batch, Streams
+from regard.data.examples import Kind
 from regard.decode.choose import argmax
+from regard.decode.label import probabilities
 from regard.decode.stream import stream
 from regard.layers.state import State, map_state
 from regard.models.model import Model, Source
-from regard.text import START, STOP, Tokenizer
+from regard.text import PADDING, START, STOP, Labels, Tokenizer
+from regard.text.special import NAMES
 from regard.train.loss import Objective
-from regard.train.metrics import Score, bits_per_byte, bleu, chrf, error_rate, exact_match, perplexity
+from regard.train.metrics import (
+    Score,
+    bits_per_byte,
+    bleu,
+    chrf,
+    error_rate,
+    exact_match,
+    macro_f1,
+    perplexity,
+    span_f1,
+)
 from regard.train.parallel import World
 from regard.train.prepare import Material
 
 ROWS = 16  # streams that a held-out text is read in
 BUDGET = 8192  # tokens of a batch of held-out pairs
 SMALLER_IS_BETTER = ("loss",)
+METRICS: dict[Kind, tuple[str, ...]] = {
+    "text": ("loss", "accuracy"),
+    "pairs": ("loss", "accuracy", "bleu", "chrf", "exact"),
+    "labels": ("loss", "accuracy", "macro_f1"),
+    "tags": ("loss", "accuracy", "macro_f1", "span_f1"),
+}
+"""What can decide which look is the best, for each kind of data."""
 
 
 def to_device(batch: Batch, device: torch.device) -> Batch:
@@ -36,7 +57,7 @@ def held_out_batches(material: Material, length: int) -> Iterator[Batch]:
         yield from (batches.at(step) for step in range(batches.per_epoch))
     else:
         source, target = material.valid
-        buckets = Buckets(source, target, BUDGET, seed=0)
+        buckets = BUCKETS[material.kind](source, target, BUDGET, seed=0)
         yield from (buckets.batch(buckets.in_order(place)) for place in range(buckets.per_epoch))
 
 
@@ -65,13 +86,11 @@ def look(
     """The held-out figures that cost one pass."""
     nats, tokens, accuracy = held_out_loss(objective, held_out_batches(material, length), device, world, carry)
     loss = nats / max(tokens, 1)
-    all_tokens = len(material.valid[-1].tokens) + (len(material.valid[-1]) if material.kind == "pairs" else 0)
-    return {
-        "loss": loss,
-        "perplexity": perplexity(loss),
-        "bits_per_byte": bits_per_byte(loss * all_tokens, material.valid_bytes),
-        "accuracy": accuracy,
-    }
+    figures = {"loss": loss, "perplexity": perplexity(loss)}
+    if material.kind in ("text", "pairs"):  # labels are no text
+        all_tokens = len(material.valid[-1].tokens) + (len(material.valid[-1]) if material.kind == "pairs" else 0)
+        figures["bits_per_byte"] = bits_per_byte(loss * all_tokens, material.valid_bytes)
+    return {**figures, "accuracy": accuracy}
 
 
 @torch.inference_mode()
@@ -105,6 +124,23 @@ def text_scores(outputs: Sequence[str], references: Sequence[str]) -> dict[str, 
         "exact": exact_match(outputs, references),
         "error_rate": error_rate(outputs, references),
     }
+
+
+def labelled(model: Model, material: Material, labels: Labels) -> tuple[list[list[str]], list[list[str]]]:
+    """What the model calls each held-out text or each of its words, and what they should be called."""
+    source, target = ([side[i] for i in range(len(side))] for side in material.valid)
+    said, wanted = [], []
+    for likely, truth in zip(probabilities(model, source, [len(t) for t in target]), target, strict=True):  # type: ignore[arg-type]
+        asked = truth != PADDING
+        said.append([labels.names[place] for place in likely.argmax(-1).numpy()[asked]])
+        wanted.append([labels.names[token - len(NAMES)] for token in truth[asked]])
+    return said, wanted
+
+
+def label_scores(kind: Kind, said: Sequence[Sequence[str]], wanted: Sequence[Sequence[str]]) -> dict[str, Score]:
+    """How well labels were said, each figure with what it means. One class for a text spans nothing."""
+    scores = {"macro_f1": macro_f1([*chain.from_iterable(said)], [*chain.from_iterable(wanted)])}
+    return scores | {"span_f1": span_f1(said, wanted)} if kind == "tags" else scores
 
 
 def better(metric: str, new: float, old: float | None) -> bool:

@@ -1,5 +1,6 @@
 """`regard evaluate`: every figure of a run, on its own held-out data or on other data."""
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -7,14 +8,17 @@ import torch
 
 from regard.config import Where, carries_state
 from regard.data import store
-from regard.data.corpus import kind_of, read_pairs, read_texts
+from regard.data.corpus import kind_of, read_texts
 from regard.errors import UserError
 from regard.runs import Run, load_run
-from regard.text import START, STOP
-from regard.train.evaluate import answers, look, text_scores
+from regard.text import START, STOP, Labels
+from regard.train.evaluate import answers, label_scores, labelled, look, text_scores
+from regard.train.examples import DATA, READERS, encode
 from regard.train.loss import Objective
+from regard.train.metrics import Score
 from regard.train.parallel import World
 from regard.train.prepare import Material, material, sides_of
+from regard.train.report import draw_confusion
 
 
 def judge(path: Path, where: Where | None = None) -> dict[str, Any]:
@@ -27,18 +31,17 @@ def judge(path: Path, where: Where | None = None) -> dict[str, Any]:
         part = "test"
     if not where:
         return {"data": "held out", **_figures(run, material(run.folder), None)}
-    own = "pairs" if run.model_config.kind == "seq2seq" else "text"
-    if kind_of(where) != own:
+    own = DATA[run.model_config.kind]
+    if kind_of(where, own) != own:
         name = where if isinstance(where, str) else ", ".join(where)
         raise UserError(f"{name} holds {kind_of(where)}, this run was trained on {own}")
-    if kind_of(where) == "text":
+    if own == "text":
         return {"data": part, **_figures(run, _text(run, where, split), None)}
-    pairs = list(read_pairs(where, split))
-    sources = run.source_tokenizer.encode_all([pair.source for pair in pairs])
-    targets = run.tokenizer.encode_all([pair.target for pair in pairs])
-    size = sum(len(pair.target.encode()) for pair in pairs)
-    held = tuple(store.gather(side) for side in (sources, targets))
-    return {"data": part, **_figures(run, Material("pairs", (), held, size, {}), [pair.target for pair in pairs])}
+    examples = list(READERS[own](where, split, None))
+    held = tuple(store.gather(side) for side in encode(own, examples, (run.source_tokenizer, run.tokenizer)))
+    targets = [example.target for example in examples]
+    size = sum(len(target.encode()) for target in targets)
+    return {"data": part, **_figures(run, Material(own, (), held, size, {}), targets)}
 
 
 def _text(run: Run, where: Where, split: Any) -> Material:
@@ -56,12 +59,22 @@ def _figures(run: Run, held: Material, references: list[str] | None) -> dict[str
     objective = Objective(run.model, 0.0, torch.float32)
     length, carry = run.recipe.train.length, carries_state(run.model_config)
     figures: dict[str, Any] = dict(look(objective, held, device, World(), length, carry))
-    if held.kind == "pairs":
+    if isinstance(run.tokenizer, Labels):
+        said, wanted = labelled(run.model, held, run.tokenizer)
+        draw_confusion(run.folder.confusion, [*chain.from_iterable(said)], [*chain.from_iterable(wanted)])
+        figures |= _with_signatures(label_scores(held.kind, said, wanted))
+    elif held.kind == "pairs":
         source, target = held.valid
         outputs = answers(run.model, [source[i] for i in range(len(source))], run.tokenizer, device)  # type: ignore[misc]
         references = references or [run.tokenizer.decode(target[i]) for i in range(len(target))]
-        for name, score in text_scores(outputs, references).items():
-            figures[name] = score.value
-            if score.signature:
-                figures[f"{name}_signature"] = score.signature
+        figures |= _with_signatures(text_scores(outputs, references))
+    return figures
+
+
+def _with_signatures(scores: dict[str, Score]) -> dict[str, Any]:
+    figures: dict[str, Any] = {}
+    for name, score in scores.items():
+        figures[name] = score.value
+        if score.signature:
+            figures[f"{name}_signature"] = score.signature
     return figures

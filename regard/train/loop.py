@@ -14,12 +14,25 @@ import torch
 from torch import nn
 
 from regard.config import Recipe, Train, carries_state, to_table
-from regard.data.batch import Batches, Buckets, Streams, Windows
+from regard.data.batch import BUCKETS, Batches, Streams, Windows
 from regard.errors import UserError
 from regard.layers.state import State, leaves, like, map_state
-from regard.runs import Folder, Run, fill, load_run, write_tensors
+from regard.runs import Folder, Run, fill, fill_some, load_run, write_tensors
+from regard.text import Labels
 from regard.train.checkpoint import Checkpoint, Progress, load_checkpoint, mean_of, save_checkpoint, tensors_of
-from regard.train.evaluate import SMALLER_IS_BETTER, answers, better, detached, look, rounded, text_scores, to_device
+from regard.train.evaluate import (
+    METRICS,
+    SMALLER_IS_BETTER,
+    answers,
+    better,
+    detached,
+    label_scores,
+    labelled,
+    look,
+    rounded,
+    text_scores,
+    to_device,
+)
 from regard.train.loss import Objective
 from regard.train.optim import optimiser, rate_at
 from regard.train.parallel import World, device_of, gathered, precision_of, whole, world
@@ -70,11 +83,15 @@ def _open(folder: Folder, recipe: Recipe | None, report: Report) -> None:
 def _same(there: dict[str, Any], here: dict[str, Any], path: Path) -> None:
     """A run goes on only with its own data, text and model; how it trains may change."""
     remedy = "choose another folder with --run, or delete it"
+    if "start_from" in here["model"] and here["model"]["start_from"]:  # these two came from the run named there
+        here = {**here, "text": there["text"], "model": {**here["model"], "encoder": there["model"].get("encoder")}}
     for section in ("data", "text", "model"):
         if there[section] == here[section]:
             continue
         if isinstance(here[section], str):  # a name for a kind of layer
-            kind = there[section].get("decoder", there[section].get("layer"))["kind"]
+            kind = next(there[section][part] for part in ("decoder", "layer", "encoder") if part in there[section])[
+                "kind"
+            ]
             if kind == here[section]:
                 continue
             raise UserError(f"{path} holds a run with another {section} ({kind}, here {here[section]}); {remedy}")
@@ -97,11 +114,9 @@ class Training:
         self.folder, self.settings = self.run.folder, self.run.recipe.train
         self.device = device_of(self.settings.device)
         self.material: Material = material(self.folder)
-        if self.material.kind == "text" and self.settings.metric != "loss":
-            raise UserError(
-                f"[train] metric '{self.settings.metric}' compares answers with references, and text has none; "
-                "use metric = 'loss'"
-            )
+        if self.settings.metric not in METRICS[self.material.kind]:
+            known = ", ".join(METRICS[self.material.kind])
+            raise UserError(f"[train] metric '{self.settings.metric}' is not for {self.material.kind}; choose {known}")
         self.carry = carries_state(self.run.model_config)
         self.batches = batches_for(self.material, self.settings, self.carry)
         torch.manual_seed(self.settings.seed)
@@ -116,6 +131,8 @@ class Training:
         saved = load_checkpoint(self.folder.checkpoint) if self.folder.checkpoint.exists() else None
         if saved:
             fill(self.model, saved.model, self.folder.checkpoint)
+        elif self.folder.first_weights.exists():
+            fill_some(self.model, self.folder.first_weights)
         if self.settings.parallel == "fsdp":
             self.world.share_out(self.objective)
         self.optimiser = optimiser(self.model, self.settings)
@@ -193,8 +210,8 @@ class Training:
         held: dict[str, float] = look(
             self.objective, self.material, self.device, self.world, settings.length, self.carry
         )
-        if self.material.kind == "pairs" and settings.metric != "loss":
-            held |= {name: score.value for name, score in self.translated().items()}
+        if settings.metric not in held:
+            held |= {name: score.value for name, score in self.answered().items()}
         step, value = self.progress.step, held[settings.metric]
         best = better(settings.metric, value, self.progress.best)
         weights = {name: whole(value) for name, value in self.model.state_dict().items()}
@@ -210,8 +227,11 @@ class Training:
             self._advance(without_better=self.progress.without_better + 1)
         return {"held_out": rounded(held), "best": best}
 
-    def translated(self) -> dict[str, Any]:
-        """Scores of what the model itself writes for the first held-out pairs."""
+    def answered(self) -> dict[str, Any]:
+        """Scores of what the model itself answers: its labels, or what it writes for the first held-out pairs."""
+        if isinstance(self.run.tokenizer, Labels):
+            with gathered(self.objective):
+                return label_scores(self.material.kind, *labelled(self.model, self.material, self.run.tokenizer))
         source, target = self.material.valid
         count = min(ANSWERS, len(source))
         with gathered(self.objective):
@@ -348,9 +368,9 @@ class Training:
 def batches_for(material: Material, settings: Train, carry: bool) -> Batches:
     """The batches that suit the data and the model."""
     rows = max(1, settings.batch // settings.length)
-    if material.kind == "pairs":
+    if material.kind != "text":
         source, target = material.train
-        return Buckets(source, target, settings.batch, settings.seed)
+        return BUCKETS[material.kind](source, target, settings.batch, settings.seed)
     if carry:
         return Streams(material.train[0], rows, settings.length)
     return Windows(material.train[0], rows, settings.length, settings.seed)
