@@ -4,7 +4,7 @@ config.toml, tokenizer.json, model.safetensors, log.jsonl; and checkpoint.safete
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,11 +17,12 @@ from torch import Tensor, nn
 
 from regard.config import LanguageModel, ModelConfig, Recipe, recipe_from, to_table
 from regard.config.recipe import read_toml
+from regard.decode.label import BATCH, classify, tag, word_weights
 from regard.disk import write_text, write_with
 from regard.errors import UserError
 from regard.models.build import build
 from regard.models.model import Model
-from regard.text import Tokenizer, load
+from regard.text import Labels, Tokenizer, load
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,24 @@ class Run:
         """The same with new weights."""
         source = None if isinstance(self.model_config, LanguageModel) else self.source_tokenizer.vocabulary
         return build(self.model_config, self.tokenizer.vocabulary, source)
+
+    def classify(self, texts: Iterable[str], *, batch: int = BATCH) -> Iterator[dict[str, float]]:
+        """Every class with its probability, the most probable first, for each text."""
+        return classify(self.model, self.source_tokenizer, self._labels("classifier", "classify"), texts, batch)
+
+    def word_weights(self, text: str) -> list[tuple[str, float]]:
+        """How much of its attention a classifier gave to each word."""
+        self._labels("classifier", "classify")
+        return word_weights(self.model, self.source_tokenizer, text)
+
+    def tag(self, sentences: Iterable[Sequence[str]], *, batch: int = BATCH) -> Iterator[list[str]]:
+        """The tag of each word of each sentence."""
+        return tag(self.model, self.source_tokenizer, self._labels("tagger", "tag"), sentences, batch)
+
+    def _labels(self, wanted: str, command: str) -> Labels:
+        if self.model_config.kind != wanted or not isinstance(self.tokenizer, Labels):
+            raise UserError(f"{self.folder.path} holds a {self.model_config.kind}, {command} wants a {wanted}")
+        return self.tokenizer
 
 
 def load_run(path: str | Path) -> Run:

@@ -16,12 +16,12 @@ MAY_IMPORT = {
     "disk": {"errors"},
     "text": {"errors", "disk"},
     "data": {"errors", "disk", "config", "text"},
-    "decode": {"errors", "text", "layers", "models"},
-    "runs": {"errors", "disk", "config", "text", "models"},
+    "decode": {"errors", "config", "text", "layers", "models", "look"},
+    "runs": {"errors", "disk", "config", "text", "models", "decode"},
     "train": {"errors", "disk", "config", "text", "data", "layers", "models", "decode", "runs"},
     "__init__": {"errors", "config", "layers", "models", "look"},
     "demo": {"errors", "config", "text", "data", "layers", "models", "decode", "runs", "look", "train"},
-    "cli": {"errors", "config", "data", "train", "demo"},
+    "cli": {"errors", "config", "data", "decode", "runs", "train", "demo"},
 }
 FILES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 

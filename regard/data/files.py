@@ -28,7 +28,7 @@ def read_pieces(path: Path) -> Iterator[str]:
     Only a line longer than a piece is cut within. Joined, the pieces are the whole text.
     """
     held, start, found = b"", _Spot(), False
-    for block in _blocks(path):
+    for block in blocks(path):
         if not (found or held) and block.startswith(UTF16):
             raise UserError(f"{path} is in UTF-16, UTF-8 is wanted; convert it: iconv -f utf-16 -t utf-8")
         if b"\0" in block:
@@ -68,7 +68,7 @@ def text_files(folder: Path, skipped: Counter[str] | None = None) -> Iterator[Pa
     for path in sorted(folder.rglob("*")):
         if any(part.startswith(".") for part in path.relative_to(folder).parts) or not path.is_file():
             continue
-        opening = next(_blocks(path), b"")
+        opening = next(blocks(path), b"")
         if not opening:
             skipped["empty file"] += 1
         elif b"\0" in opening and not opening.startswith(UTF16):
@@ -95,7 +95,7 @@ def neighbours(path: Path) -> list[str]:
         return []
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def blocks(path: Path) -> Iterator[bytes]:
     """A file's bytes, unpacked, some at a time. Whatever goes wrong on the disk is said here."""
     if path.is_dir():
         raise UserError(f"{path} is a folder where a file is wanted; name a file in it")

@@ -1,65 +1,76 @@
 """Classes and tags: answers in step with what was read, so that one pass gives all of them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from regard.decode.batches import in_order
+from regard.look.alignment import attention_to_source
 from regard.models.model import Model, Source
 from regard.text import PADDING, START, STOP, Labels, Tokenizer
 from regard.text.labels import in_step, pieces_of_words
 from regard.text.special import NAMES
 
-ROWS = 64  # sources read together
-WINDOW = 16 * ROWS  # lines that are sorted by length, so that few of those read together are padding
+BATCH = 32
+
+
+def classify(
+    model: Model, tokenizer: Tokenizer, labels: Labels, texts: Iterable[str], batch: int = BATCH
+) -> Iterator[dict[str, float]]:
+    """Every label with its probability, the most probable first, for each text in order."""
+    asked = ((tokenizer.encode(text), 1) for text in texts)
+    for (likely,) in probabilities(model, asked, batch):
+        yield dict(sorted(zip(labels.names, likely.tolist(), strict=True), key=lambda pair: -pair[1]))
+
+
+def tag(
+    model: Model, tokenizer: Tokenizer, labels: Labels, sentences: Iterable[Sequence[str]], batch: int = BATCH
+) -> Iterator[list[str]]:
+    """The most probable tag of each word of each sentence: what is said at its last token, as in training."""
+
+    def together(some: list[list[list[int]]]) -> list[list[str]]:
+        sources = [[token for word in words for token in word] for words in some]
+        found = _together(model, [(source, len(source)) for source in sources])
+        last = [torch.tensor(in_step(words, [1] * len(words)), dtype=torch.bool) for words in some]
+        return [[labels.names[i] for i in p[at].argmax(-1).tolist()] for p, at in zip(found, last, strict=True)]
+
+    pieces = (pieces_of_words(tokenizer, words) for words in sentences)
+    return in_order(pieces, lambda words: sum(map(len, words)), together, batch)
+
+
+def probabilities(
+    model: Model, asked: Iterable[tuple[Sequence[int], int]], batch: int = BATCH
+) -> Iterator[Float[Tensor, "T L"]]:
+    """p(label | x) at the first T positions, for each source and the T that is asked for."""
+    return in_order(asked, lambda one: len(one[0]), lambda some: _together(model, some), batch)
 
 
 @torch.inference_mode()
-def probabilities(model: Model, sources: Sequence[Sequence[int]], lengths: Sequence[int]) -> list[Float[Tensor, "T L"]]:
-    """p(label | x) at the first `length` positions of each source, among the labels: special tokens are none."""
+def _together(model: Model, asked: Sequence[tuple[Sequence[int], int]]) -> list[Tensor]:
     training, device = model.training, next(model.parameters()).device
     model.eval()
-    found: dict[int, Tensor] = {}
-    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-    for begin in range(0, len(order), ROWS):
-        rows = order[begin : begin + ROWS]
-        tokens = pad_sequence(
-            [torch.tensor([*map(int, sources[i]), STOP]) for i in rows], batch_first=True, padding_value=PADDING
-        )
-        keep = torch.arange(tokens.shape[1]) <= torch.tensor([[len(sources[i])] for i in rows])
-        state = model.start(Source(tokens.to(device), keep.to(device)))
-        asked = torch.full((len(rows), max(lengths[i] for i in rows)), START, device=device)
-        scores, _ = model(asked, state)
-        likely = torch.softmax(scores[..., len(NAMES) :].float(), -1).cpu()
-        found |= {i: likely[row, : lengths[i]] for row, i in enumerate(rows)}
+    rows = [torch.tensor([*map(int, source), STOP]) for source, _ in asked]
+    tokens = pad_sequence(rows, batch_first=True, padding_value=PADDING)
+    keep = torch.arange(tokens.shape[1]) < torch.tensor([[len(row)] for row in rows])
+    state = model.start(Source(tokens.to(device), keep.to(device)))
+    scores, _ = model(torch.full((len(rows), max(1, *(steps for _, steps in asked))), START, device=device), state)
     model.train(training)
-    return [found[i] for i in range(len(sources))]
+    likely = torch.softmax(scores[..., len(NAMES) :].float(), -1).cpu()  # special tokens are no labels
+    return [likely[row, :steps] for row, (_, steps) in enumerate(asked)]
 
 
-def classify(model: Model, tokenizer: Tokenizer, labels: Labels, texts: Iterable[str]) -> Iterator[dict[str, float]]:
-    """Every label with its probability, the most probable first, for each text."""
-    for some in _windows(texts):
-        sources = tokenizer.encode_all(some)
-        for (likely,) in probabilities(model, sources, [1] * len(some)):
-            ranked = sorted(zip(labels.names, likely.tolist(), strict=True), key=lambda pair: -pair[1])
-            yield dict(ranked)
-
-
-def tag(model: Model, tokenizer: Tokenizer, labels: Labels, sentences: Iterable[Sequence[str]]) -> Iterator[list[str]]:
-    """The most probable tag of each word of each sentence: at its last token, as in training."""
-    for some in _windows(sentences):
-        pieces = [pieces_of_words(tokenizer, words) for words in some]
-        sources = [[token for word in words for token in word] for words in pieces]
-        found = probabilities(model, sources, [len(source) for source in sources])
-        for words, likely in zip(pieces, found, strict=True):
-            places = torch.tensor(in_step(words, [1] * len(words)), dtype=torch.bool)
-            yield [labels.names[place] for place in likely[places].argmax(-1).tolist()]
-
-
-def _windows(items: Iterable) -> Iterator[list]:
-    rest = iter(items)
-    while some := list(islice(rest, WINDOW)):
-        yield some
+def word_weights(model: Model, tokenizer: Tokenizer, text: str) -> list[tuple[str, float]]:
+    """How much of its attention a classifier gave to each word of a text, and to the stop behind it; together 1."""
+    tokens = [*tokenizer.encode(text), STOP]
+    weights = attention_to_source(model, torch.tensor(tokens), torch.tensor([START]))[0].tolist()
+    found: list[tuple[bytes, float]] = []
+    for piece, weight in zip(tokenizer.pieces(tokens[:-1]), weights, strict=False):
+        if found and not piece[:1].isspace():  # goes on with the word before
+            before, so_far = found.pop()
+            piece, weight = before + piece, so_far + weight
+        found.append((piece, weight))
+    words = [(word.decode(errors="replace").strip(), weight) for word, weight in found]
+    return [*words, (NAMES[STOP], weights[-1])]

@@ -128,12 +128,14 @@ def text_scores(outputs: Sequence[str], references: Sequence[str]) -> dict[str, 
 
 def labelled(model: Model, material: Material, labels: Labels) -> tuple[list[list[str]], list[list[str]]]:
     """What the model calls each held-out text or each of its words, and what they should be called."""
-    source, target = ([side[i] for i in range(len(side))] for side in material.valid)
+    source, target = material.valid
+    asked = ((source[i], len(target[i])) for i in range(len(source)))
     said, wanted = [], []
-    for likely, truth in zip(probabilities(model, source, [len(t) for t in target]), target, strict=True):  # type: ignore[arg-type]
-        asked = truth != PADDING
-        said.append([labels.names[place] for place in likely.argmax(-1).numpy()[asked]])
-        wanted.append([labels.names[token - len(NAMES)] for token in truth[asked]])
+    for i, likely in enumerate(probabilities(model, asked)):
+        truth = target[i]
+        there = truth != PADDING
+        said.append([labels.names[place] for place in likely.argmax(-1).numpy()[there]])
+        wanted.append([labels.names[token - len(NAMES)] for token in truth[there]])
     return said, wanted
 
 

@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from regard.cli import labels
+from regard.cli.command import no_settings
 from regard.errors import UserError
 
 
@@ -70,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--json", action="store_true", help="print one JSON object")
 
     command("corpora", _corpora, "the built-in corpora, which need no download", "  regard corpora")
+    labels.add(command)
     demo = command(
         "demo", _demo, "train a small translator in about 90 seconds and see where it looks", "  regard demo"
     )
@@ -109,7 +112,7 @@ def _train(known: argparse.Namespace, changes: dict[str, Any]) -> int:
 def _evaluate(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     from regard.train.judge import judge
 
-    _no_settings(settings)
+    no_settings(settings)
     where = tuple(known.data) if known.data and len(known.data) > 1 else known.data[0] if known.data else None
     figures = judge(known.path, where)
     if known.json:
@@ -123,7 +126,7 @@ def _evaluate(known: argparse.Namespace, settings: dict[str, Any]) -> int:
 def _corpora(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     from regard.data.corpora.registry import CORPORA
 
-    _no_settings(settings)
+    no_settings(settings)
     wide = max(map(len, CORPORA))
     for name, corpus in CORPORA.items():
         print(f"{name:<{wide}}  {corpus.kind:<5}  {corpus.size:<19}  {corpus.description}")
@@ -133,7 +136,7 @@ def _corpora(known: argparse.Namespace, settings: dict[str, Any]) -> int:
 def _demo(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     from regard.demo import demo
 
-    _no_settings(settings)
+    no_settings(settings)
     demo(known.folder)
     return 0
 
@@ -164,12 +167,3 @@ def _value(word: str) -> Any:
         return tomllib.loads(f"x = {word}")["x"]
     except tomllib.TOMLDecodeError:
         return word
-
-
-def _no_settings(settings: dict[str, Any]) -> None:
-    if settings:
-        raise UserError(f"--{next(iter(settings))} is a setting of a recipe and means nothing here; see --help")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

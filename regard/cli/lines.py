@@ -1,0 +1,101 @@
+"""Lines in and lines out: pipes, files and terminals. Whatever is in them, a line stays a line and keeps its place."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from regard.data.files import BLOCK, MARK, UTF16, blocks
+from regard.errors import UserError
+
+STANDARD = "-"
+
+
+def read_lines(name: str) -> Iterator[str]:
+    """The lines of a file, or of standard input for "-", as they come, without their ends (\\n or \\r\\n).
+
+    Bytes that are not UTF-8 are read as U+FFFD, which is said once.
+    """
+    said = False
+    for number, line in enumerate(_raw_lines(name), 1):
+        if number == 1 and line.startswith(UTF16):
+            raise UserError(f"{_called(name)} is in UTF-16, UTF-8 is wanted; convert it: iconv -f utf-16 -t utf-8")
+        text = line.removesuffix(b"\r").decode(errors="replace")
+        if not said and "\ufffd" in text and "\ufffd".encode() not in line:
+            said = True
+            print(
+                f"regard: line {number} of {_called(name)} is not UTF-8; what cannot be read becomes U+FFFD, "
+                "here and in later lines",
+                file=sys.stderr,
+            )
+        yield text.removeprefix(MARK) if number == 1 else text
+
+
+def read_text(name: str) -> str:
+    """All of it, less the end of its last line."""
+    return "\n".join(read_lines(name))
+
+
+def _raw_lines(name: str) -> Iterator[bytes]:
+    held: list[bytes] = []
+    for block in _standard_input() if name == STANDARD else blocks(Path(name)):
+        first, *others = block.split(b"\n")
+        held.append(first)
+        for other in others:
+            yield b"".join(held)
+            held = [other]
+    if last := b"".join(held):
+        yield last
+
+
+def _standard_input() -> Iterator[bytes]:
+    """What there is at the moment, so that someone at a terminal gets an answer to each line."""
+    try:
+        while block := sys.stdin.buffer.read1(BLOCK):  # type: ignore[union-attr]
+            yield block
+    except OSError as error:
+        raise UserError(f"cannot read standard input: {error.strerror}") from error
+
+
+def count_lines(name: str) -> int | None:
+    """How many there are, where one can look without taking them."""
+    return None if name == STANDARD or not Path(name).is_file() else sum(1 for _ in _raw_lines(name))
+
+
+@contextmanager
+def output_to(path: Path | None) -> Iterator[TextIO]:
+    """Where lines go: each is handed on as soon as it is written, so that none is lost whatever happens to the next.
+
+    A file is therefore written as it goes and not replaced as a whole at the end.
+    """
+    try:
+        if path is None:
+            sys.stdout.reconfigure(encoding="utf-8", newline="\n", line_buffering=True)  # type: ignore[union-attr]
+            yield sys.stdout
+            sys.stdout.flush()
+        else:
+            with path.open("w", encoding="utf-8", newline="\n", buffering=1) as file:
+                yield file
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if path is None:
+            let_go()
+        what = path or "standard output"
+        raise UserError(f"cannot write {what}: {error.strerror}; check the folder and the space left on it") from error
+
+
+def let_go() -> None:
+    """Standard output leads nowhere from now on: what it still holds must not fail again when the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def one_line(text: str) -> str:
+    """A model may write a line end; a line of output is the answer to one line of input all the same."""
+    return text.replace("\r", " ").replace("\n", " ")
+
+
+def _called(name: str) -> str:
+    return "standard input" if name == STANDARD else name
