@@ -1,6 +1,6 @@
 """regard: train sequence models on your own data, decode with them, and see what they look at."""
 
-from regard.config import Classifier, LanguageModel, Recurrent, Seq2Seq, Tagger, Transformer
+from regard.config import Classifier, LanguageModel, Recurrent, Seq2Seq, Tagger, Transformer, Vision
 from regard.errors import UserError
 from regard.layers.state import State, select
 from regard.look.patch import patch
@@ -23,6 +23,7 @@ __all__ = [
     "Trace",
     "Transformer",
     "UserError",
+    "Vision",
     "__version__",
     "build",
     "count",

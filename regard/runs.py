@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
+from jaxtyping import UInt8
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from regard.config import LanguageModel, ModelConfig, Recipe, recipe_from, to_table
+from regard.config import LanguageModel, ModelConfig, Recipe, Seq2Seq, Vision, recipe_from, to_table
 from regard.config.recipe import read_toml
+from regard.decode.describe import Caption, describe
 from regard.decode.label import BATCH, classify, tag, word_weights
 from regard.disk import write_text, write_with
 from regard.errors import UserError
@@ -157,6 +159,16 @@ class Run:
     def tag(self, sentences: Iterable[Sequence[str]], *, batch: int = BATCH) -> Iterator[list[str]]:
         """The tag of each word of each sentence."""
         return tag(self.model, self.source_tokenizer, self._labels("tagger", "tag"), sentences, batch)
+
+    def describe(self, pictures: UInt8[Tensor, "N 3 Y X"]) -> list[Caption]:
+        """What is in each picture, of `recipe.pictures.side` pixels on each side."""
+        self.check_captioner()
+        return describe(self.model, self.tokenizer, pictures)
+
+    def check_captioner(self) -> None:
+        if not (isinstance(self.model_config, Seq2Seq) and isinstance(self.model_config.encoder, Vision)):
+            kind = self.model_config.kind
+            raise UserError(f"{self.folder.path} holds a {kind} that reads text, caption wants one trained on captions")
 
     def _labels(self, wanted: str, command: str) -> Labels:
         if self.model_config.kind != wanted or not isinstance(self.tokenizer, Labels):

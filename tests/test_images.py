@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from regard.config.pictures import Pictures, Vision
-from regard.data.captions import names_a_picture, readable, together
+from regard.data.captions import readable, together
 from regard.data.images import Unreadable, changed, read_picture, read_pictures, write_pictures
 from regard.errors import UserError
 
@@ -146,11 +146,6 @@ def test_colours_change_by_no_more_than_asked():
     ranks = [np.argsort(picture.ravel(), kind="stable") for picture in SOME]
     for picture, order in zip(change(5, colour=0.1), ranks, strict=True):
         assert (np.diff(picture.ravel()[order].astype(int)) >= 0).all(), "darker stays darker"
-
-
-def test_what_names_a_picture():
-    assert all(map(names_a_picture, ["a.jpg", "b/c.PNG", "12_3.jpg#0", " a.jpeg "]))
-    assert not any(map(names_a_picture, ["a.txt", "a dog", "jpg", "", "a.jpg and more"]))
 
 
 def test_captions_of_one_picture_come_together_in_order(tmp_path):

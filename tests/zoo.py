@@ -13,6 +13,7 @@ from regard import (
     State,
     Tagger,
     Transformer,
+    Vision,
     build,
 )
 
@@ -78,7 +79,15 @@ IN_STEP = {  # these say how many answers are wanted by what they are fed, and d
     "tagger-bilstm": Tagger(cells("lstm", bidirectional=True)),
     "tagger-transformer": Tagger(blocks()),
 }
-READS_A_SOURCE = SEQ2SEQ | IN_STEP
+EYES = Vision("residual", width=12, stages=2, channels=4)
+CAPTIONERS = {
+    "caption-lstm-one-vector": Seq2Seq(EYES, cells("lstm"), context="none"),
+    "caption-gru-fixed": Seq2Seq(EYES, cells("gru"), context="fixed"),
+    "caption-rnn-attention": Seq2Seq(Vision("vgg", width=10, stages=2, channels=4), cells("rnn")),
+    "caption-lstm-bilinear": Seq2Seq(EYES, cells("lstm"), similarity="bilinear"),
+    "caption-transformer": Seq2Seq(EYES, blocks()),
+}
+READS_A_SOURCE = SEQ2SEQ | IN_STEP | CAPTIONERS
 MODELS = LANGUAGE_MODELS | READS_A_SOURCE
 
 
@@ -100,6 +109,20 @@ def some_source(batch: int, steps: int = 5) -> Source:
     return Source(torch.randint(SOURCE_VOCABULARY, (batch, steps)))
 
 
+def source_for(name: str, batch: int, keep: Tensor | None = None) -> Source | None:
+    """What the model reads: tokens, of which those that `keep` names are real; a picture; or nothing."""
+    if name in CAPTIONERS:
+        return Source(torch.randint(256, (batch, 3, 16, 12), dtype=torch.uint8))
+    if name not in READS_A_SOURCE:
+        return None
+    return some_source(batch) if keep is None else Source(some_source(batch, keep.shape[1]).content, keep)
+
+
+def one_of(source: Source | None, row: int) -> Source | None:
+    """One row of a source without padding."""
+    return None if source is None else Source(source.content[row : row + 1])
+
+
 def begin(model: Model, name: str, batch: int) -> State:
     """A first state, with a source of its own where the model reads one."""
-    return model.start(some_source(batch)) if name in READS_A_SOURCE else model.start(batch=batch)
+    return model.start(source_for(name, batch), batch=batch)

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from regard.cli import labels
+from regard.cli import captions, labels
 from regard.cli.command import no_settings
 from regard.errors import UserError
 
@@ -73,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
 
     command("corpora", _corpora, "the built-in corpora, which need no download", "  regard corpora")
     labels.add(command)
+    captions.add(command)
     demo = command(
         "demo", _demo, "train a small translator in about 90 seconds and see where it looks", "  regard demo"
     )

@@ -6,11 +6,11 @@ files of their own; both are read as they come.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from regard.data.images import ENDINGS, Pixels, Unreadable, read_picture
+from regard.data.images import Pixels, Unreadable, read_picture
 from regard.errors import UserError
 
 NUMBERED = re.compile(r"#\d+$")
@@ -25,12 +25,7 @@ class Captioned(NamedTuple):
     """The picture (3, side, side), for a number of pixels on each side."""
 
 
-def names_a_picture(name: str) -> bool:
-    """Whether this looks like the name of an image file, with or without Flickr8k's number behind it."""
-    return NUMBERED.sub("", name.strip()).lower().endswith(ENDINGS)
-
-
-def together(rows: Iterable[tuple[str, str]], folder: Path, listed: Iterable[str] | None = None) -> Iterator[Captioned]:
+def together(rows: Iterable[Sequence[str]], folder: Path, listed: Iterable[str] | None = None) -> Iterator[Captioned]:
     """Rows of (image, caption) by image, in the order of the list, or else as the images first come."""
     said: dict[str, list[str]] = {}
     for name, caption in rows:
@@ -45,7 +40,7 @@ def together(rows: Iterable[tuple[str, str]], folder: Path, listed: Iterable[str
 
 
 def readable(examples: Iterable[Captioned], side: int, skipped: Counter[str]) -> Iterator[tuple[Captioned, Pixels]]:
-    """Each example with its pixels. Those that cannot be read are left out and counted, the first of a kind is named."""
+    """Examples with their pixels. Those that cannot be read are left out, counted, and the first of a kind named."""
     first: dict[str, str] = {}
     missed: Counter[str] = Counter()
     for example in examples:

@@ -15,6 +15,7 @@ from itertools import chain, starmap, zip_longest
 from pathlib import Path
 from typing import Any
 
+from regard.data.captions import Captioned, together
 from regard.data.corpora.registry import CORPORA, BuiltIn
 from regard.data.examples import SPLITS, Kind, Labelled, Pair, Split, Tagged, held_out
 from regard.data.files import neighbours, no_such_file, read_lines, read_pieces, text_files
@@ -29,6 +30,7 @@ __all__ = [
     "Where",
     "held_out",
     "kind_of",
+    "read_captions",
     "read_labelled",
     "read_pairs",
     "read_tagged",
@@ -36,9 +38,14 @@ __all__ = [
 ]
 
 Where = str | tuple[str, ...]
-KEYS: dict[Kind, tuple[str, ...]] = {"pairs": ("source", "target"), "labels": ("label", "text"), "text": ("text",)}
+KEYS: dict[Kind, tuple[str, ...]] = {
+    "pairs": ("source", "target"),
+    "labels": ("label", "text"),
+    "text": ("text",),
+    "captions": ("image", "caption"),
+}
 """What a line of JSON holds, for each kind of example that can be written so."""
-NAMED: dict[str, tuple[Kind, ...]] = {".tsv": ("pairs", "labels", "tags"), ".conllu": ("tags",)}
+NAMED: dict[str, tuple[Kind, ...]] = {".tsv": ("pairs", "labels", "tags", "captions"), ".conllu": ("tags",)}
 """What files can hold whose names end so, the likeliest first."""
 LONE = re.compile("[\ud800-\udfff]")
 """Half of a character, which JSON can write and UTF-8 cannot."""
@@ -59,9 +66,9 @@ def _kinds_of(where: Where) -> tuple[Kind, ...]:
         return ("text",)
     ending = _format(found[0])
     if len(found) == 2:
-        return ("pairs",)
+        return ("pairs", "captions")
     if ending != ".jsonl":
-        return NAMED.get(ending, ("text", "labels", "tags"))
+        return NAMED.get(ending, ("text", "labels", "tags", "captions"))
     number, first = next(_objects(found[0]), (0, {"text": ""}))  # only blank lines: the reader says so
     for kind, keys in KEYS.items():
         if first.keys() >= set(keys):
@@ -116,6 +123,28 @@ def read_tagged(where: Where, split: Split | None, skipped: Counter[str] | None 
     if first is None:
         raise UserError(f"{path} has no example: no line of it is a word with a tag; give a file with words in it")
     yield from chain([first], tagged)
+
+
+def read_captions(
+    where: Where, split: Split | None, folder: str, skipped: Counter[str] | None = None
+) -> Iterator[Captioned]:
+    """Pictures with their captions, from lines `image<TAB>caption` or a .jsonl file; images are in the folder.
+
+    Without a folder they are beside the file. A second file lists the images to take, one in each line, as Flickr8k has
+    them; its numbers behind a name (`dog.jpg#0`) are no part of it.
+    """
+    found = _find(where, split)
+    if isinstance(found, BuiltIn):
+        yield from _own(found, "captions", split)
+        return
+    path = found[0]
+    rows = (
+        _from_json(path, "captions") if _format(path) == ".jsonl" else _from_tabs(path, "the image, a tab, the caption")
+    )
+    beside = Path(os.path.expanduser(folder)) if folder else path.parent
+    if not beside.is_dir():
+        raise UserError(f"[pictures] folder '{folder}' does not exist; name the folder that the images are in")
+    yield from together(_filled(rows, path, skipped), beside, read_lines(found[1]) if len(found) == 2 else None)
 
 
 def _rows(where: Where, kind: Kind, split: Split | None, skipped: Counter[str] | None) -> Iterator[Sequence[str]]:
@@ -193,10 +222,10 @@ def _from_parallel(first: Path, second: Path) -> Iterator[list[str]]:
         )
 
 
-def _from_tabs(path: Path) -> Iterator[list[str]]:
+def _from_tabs(path: Path, wanted: str = "the source, a tab, the target") -> Iterator[list[str]]:
     for number, line in _numbered(path):
         if "\t" not in line:
-            raise UserError(f"line {number} of {path}, {_short(line)}, has no tab; write the source, a tab, the target")
+            raise UserError(f"line {number} of {path}, {_short(line)}, has no tab; write {wanted}")
         yield line.split("\t")[:2]
 
 

@@ -3,7 +3,7 @@
 import hashlib
 from typing import Literal, NamedTuple, Protocol, get_args
 
-Kind = Literal["text", "pairs", "labels", "tags"]
+Kind = Literal["text", "pairs", "labels", "tags", "captions"]
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 

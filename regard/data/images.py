@@ -14,7 +14,6 @@ from regard.disk import write_with
 from regard.errors import UserError
 
 Pixels = NDArray[np.uint8]
-ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 
 
 class Unreadable(UserError):

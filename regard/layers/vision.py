@@ -152,7 +152,7 @@ def _bottleneck(inputs: int, inner: int, stride: int) -> Residual:
 
 
 class Regions(nn.Module):
-    """h_i = W_2 φ(W_1 [f_i; p_i]): what a body says of place i, and where that is.
+    """h_i = norm(W_2 φ(W_1 [f_i; p_i])): what a body says of place i, and where that is.
 
     p_i are the sinusoids of its row and of its column, so that a decoder can go through a picture from left to right.
     Shapes: (B, 3, Y, X) bytes → (B, S, D) with S = (Y / stride) · (X / stride), row by row from the top left.
@@ -163,6 +163,7 @@ class Regions(nn.Module):
         self.body = body
         self.row, self.column = Sinusoid(PLACE_WIDTH // 2), Sinusoid(PLACE_WIDTH // 2)
         self.W_1, self.W_2 = nn.Linear(body.channels + PLACE_WIDTH, width), nn.Linear(width, width)
+        self.norm = nn.LayerNorm(width)  # vectors of one length: attention tells them apart from the first step on
         self.dropout = Dropout(dropout)
         for name, colours in (("mean", MEAN), ("deviation", DEVIATION)):
             self.register_buffer(name, torch.tensor(colours)[:, None, None] * 255, persistent=False)
@@ -175,7 +176,7 @@ class Regions(nn.Module):
             )
         found = self.body((pixels - self.get_buffer("mean")) / self.get_buffer("deviation"))  # (B, C, y, x)
         regions = torch.cat([found.flatten(2).transpose(1, 2), self.places(found)], -1)  # (B, S, C + P)
-        return self.W_2(self.dropout(F.relu(self.W_1(regions))))
+        return self.dropout(self.norm(self.W_2(F.relu(self.W_1(regions)))))
 
     def places(self, found: Float[Tensor, "B C y x"]) -> Float[Tensor, "B S P"]:
         """p_i = [sinusoid(row of i); sinusoid(column of i)]."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from regard.errors import UserError
@@ -25,7 +25,9 @@ class Alignment(NamedTuple):
 
 
 @torch.no_grad()
-def attention_to_source(model: Model, source: Int[Tensor, " S"], fed: Int[Tensor, " T"]) -> Float[Tensor, "T S"]:
+def attention_to_source(
+    model: Model, source: Int[Tensor, " S"] | UInt8[Tensor, "3 Y X"], fed: Int[Tensor, " T"]
+) -> Float[Tensor, "T R"]:
     """a_{t,i}: where the model looked to predict what follows each token fed; the mean over layers and heads."""
     paths = [path for path in taps_of(model) if path.endswith(OVER_THE_SOURCE)]
     if not paths:

@@ -36,5 +36,5 @@ class PictureEncoder(nn.Module):
         self.regions = regions
 
     def forward(self, source: Source) -> Encoded:
-        vectors = self.regions(source.tokens)
+        vectors = self.regions(source.content)
         return Encoded(vectors, None, vectors.mean(1), None)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor, nn
 
 from regard.errors import UserError
@@ -10,9 +10,9 @@ from regard.layers.state import State, batch_size
 
 
 class Source(NamedTuple):
-    """What an encoder reads: tokens, and which of them are real (None: all)."""
+    """What an encoder reads: tokens and which of them are real (None: all), or the pixels of a picture."""
 
-    tokens: Int[Tensor, "B S"]
+    content: Int[Tensor, "B S"] | UInt8[Tensor, "B 3 Y X"]
     keep: Bool[Tensor, "B S"] | None = None
 
 

@@ -1,6 +1,6 @@
 """What to choose when a user names only a kind of layer: sizes for the amount of data at hand."""
 
-from regard.config import Classifier, LanguageModel, ModelConfig, Recurrent, Seq2Seq, Tagger, Transformer
+from regard.config import Classifier, LanguageModel, ModelConfig, Recurrent, Seq2Seq, Tagger, Transformer, Vision
 
 LITTLE = 1_000_000  # training tokens below which a model is kept smaller and drops more
 
@@ -12,6 +12,10 @@ def model_for(name: str, kind: str, tokens: int) -> ModelConfig:
     if kind in ("labels", "tags"):
         encoder = _encoder(name)
         return Classifier(encoder) if kind == "labels" else Tagger(encoder)
+    if kind == "captions":
+        side = Transformer(width=128, layers=2, heads=4, dropout=dropout)
+        cells = Recurrent(name, width=256, layers=1, dropout=dropout)  # type: ignore[arg-type]
+        return Seq2Seq(Vision(stages=4, width=128), side if name == "transformer" else cells, similarity="bilinear")
     if kind == "text":
         if name == "transformer":
             layers, width = (4, 128) if little else (6, 256)

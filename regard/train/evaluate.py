@@ -37,6 +37,7 @@ SMALLER_IS_BETTER = ("loss",)
 METRICS: dict[Kind, tuple[str, ...]] = {
     "text": ("loss", "accuracy"),
     "pairs": ("loss", "accuracy", "bleu", "chrf", "exact"),
+    "captions": ("loss", "accuracy", "bleu", "chrf", "cider", "exact"),
     "labels": ("loss", "accuracy", "macro_f1"),
     "tags": ("loss", "accuracy", "macro_f1", "span_f1"),
 }
@@ -87,8 +88,8 @@ def look(
     nats, tokens, accuracy = held_out_loss(objective, held_out_batches(material, length), device, world, carry)
     loss = nats / max(tokens, 1)
     figures = {"loss": loss, "perplexity": perplexity(loss)}
-    if material.kind in ("text", "pairs"):  # labels are no text
-        all_tokens = len(material.valid[-1].tokens) + (len(material.valid[-1]) if material.kind == "pairs" else 0)
+    if material.kind in ("text", "pairs", "captions"):  # labels are no text
+        all_tokens = len(material.valid[-1].tokens) + (len(material.valid[-1]) if material.kind != "text" else 0)
         figures["bits_per_byte"] = bits_per_byte(loss * all_tokens, material.valid_bytes)
     return {**figures, "accuracy": accuracy}
 

@@ -19,6 +19,7 @@ from regard.errors import UserError
 from regard.layers.state import State, leaves, like, map_state
 from regard.runs import Folder, Run, fill, fill_some, load_run, write_tensors
 from regard.text import Labels
+from regard.train.captions import caption_scores, described, references_of
 from regard.train.checkpoint import Checkpoint, Progress, load_checkpoint, mean_of, save_checkpoint, tensors_of
 from regard.train.evaluate import (
     METRICS,
@@ -85,7 +86,7 @@ def _same(there: dict[str, Any], here: dict[str, Any], path: Path) -> None:
     remedy = "choose another folder with --run, or delete it"
     if "start_from" in here["model"] and here["model"]["start_from"]:  # these two came from the run named there
         here = {**here, "text": there["text"], "model": {**here["model"], "encoder": there["model"].get("encoder")}}
-    for section in ("data", "text", "model"):
+    for section in ("data", "text", "pictures", "model"):
         if there[section] == here[section]:
             continue
         if isinstance(here[section], str):  # a name for a kind of layer
@@ -232,10 +233,15 @@ class Training:
         if isinstance(self.run.tokenizer, Labels):
             with gathered(self.objective):
                 return label_scores(self.material.kind, *labelled(self.model, self.material, self.run.tokenizer))
+        if self.material.kind == "captions":
+            album, target = self.material.valid
+            with gathered(self.objective):
+                outputs = described(self.model, album.pixels[:ANSWERS], self.run.tokenizer)
+            return caption_scores(outputs, references_of(album, target, self.run.tokenizer)[:ANSWERS])
         source, target = self.material.valid
         count = min(ANSWERS, len(source))
         with gathered(self.objective):
-            outputs = answers(self.model, [source[i] for i in range(count)], self.run.tokenizer, self.device)  # type: ignore[misc]
+            outputs = answers(self.model, [source[i] for i in range(count)], self.run.tokenizer, self.device)
         return text_scores(outputs, [self.run.tokenizer.decode(target[i]) for i in range(count)])
 
     def finish(self) -> None:

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 import sacrebleu
@@ -27,14 +28,29 @@ def bits_per_byte(nats: float, size: int) -> float:
 
 def bleu(outputs: Sequence[str], references: Sequence[str]) -> Score:
     """BLEU by sacrebleu with its defaults."""
-    metric = sacrebleu.BLEU()
-    return Score(metric.corpus_score(list(outputs), [list(references)]).score, str(metric.get_signature()))
+    return bleu_of_several(outputs, [[reference] for reference in references])
 
 
 def chrf(outputs: Sequence[str], references: Sequence[str]) -> Score:
     """chrF2 by sacrebleu with its defaults."""
+    return chrf_of_several(outputs, [[reference] for reference in references])
+
+
+def bleu_of_several(outputs: Sequence[str], references: Sequence[Sequence[str]], order: int = 4) -> Score:
+    """BLEU-n, of n-grams of up to `order` words, where each output may be like any of several references."""
+    metric = sacrebleu.BLEU(max_ngram_order=order)
+    return Score(metric.corpus_score(list(outputs), _streams(references)).score, str(metric.get_signature()))
+
+
+def chrf_of_several(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+    """chrF2, of each output the best over its references."""
     metric = sacrebleu.CHRF()
-    return Score(metric.corpus_score(list(outputs), [list(references)]).score, str(metric.get_signature()))
+    return Score(metric.corpus_score(list(outputs), _streams(references)).score, str(metric.get_signature()))
+
+
+def _streams(references: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """sacrebleu's shape: all first references, all second ones, and so on; None where there is none."""
+    return [list(each) for each in zip_longest(*references)]
 
 
 def exact_match(outputs: Sequence[str], references: Sequence[str]) -> Score:

@@ -3,26 +3,35 @@
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from regard.config import Data, Recipe, Where
+from regard.config import Data, Recipe
 from regard.data import store
-from regard.data.corpora.registry import CORPORA
 from regard.data.corpus import Pair, Split, held_out, read_texts
 from regard.data.examples import Kind
 from regard.data.store import Store
 from regard.disk import write_text
 from regard.errors import UserError
 from regard.runs import Folder
-from regard.text import START, STOP, Labels, Tokenizer, load, save, train_tokenizer
+from regard.text import START, STOP, Labels, Tokenizer, load, save
+from regard.train.captions import prepare_captions, prepared
 from regard.train.defaults import model_for
-from regard.train.examples import READERS, WANTS, encode, kind_for, labels_in
+from regard.train.examples import (
+    READERS,
+    WANTS,
+    data_of,
+    encode,
+    has_own_held_out,
+    kind_for,
+    labels_in,
+    learn_tokenizer,
+    reasons,
+    sides_of,
+)
 from regard.train.start_from import start_from
 
-SAMPLE = 20_000_000  # characters that a tokenizer learns from at most
 AT_ONCE = 1000  # pairs encoded together
 
 
@@ -31,30 +40,36 @@ class Material:
     """What a model learns from and is judged by, as tokens."""
 
     kind: Kind
-    train: tuple[Store, ...]  # (text,) or (source, target)
-    valid: tuple[Store, ...]
+    train: tuple[Any, ...]  # (text,) or (source, target), each a Store, or an Album where the source is pictures
+    valid: tuple[Any, ...]
     valid_bytes: int  # of what is to be predicted, in UTF-8
     facts: dict[str, Any]
 
     @property
     def train_tokens(self) -> int:
-        return sum(len(part.tokens) for part in self.train)
+        return sum(len(part.tokens) for part in self.train if isinstance(part, Store))
 
 
 def prepare(folder: Folder, recipe: Recipe) -> Recipe:
     """Tokenizers, tokens and config.toml in the folder. Returns the recipe with every choice made."""
     kind = kind_for(recipe)
+    if not isinstance(recipe.model, str) and data_of(recipe.model) != kind:
+        reads = " that reads pictures" if kind == "captions" else ""
+        raise UserError(
+            f"data.train holds {kind}, which wants a model of kind '{WANTS[kind]}'{reads}, "
+            f"found '{recipe.model.kind}'; change [model], or the data"
+        )
     recipe = start_from(folder, recipe)
-    facts = _prepare_text(folder, recipe) if kind == "text" else _prepare_examples(folder, recipe, kind)
+    if kind == "text":
+        facts = _prepare_text(folder, recipe)
+    elif kind == "captions":
+        facts = prepare_captions(folder, recipe)
+    else:
+        facts = _prepare_examples(folder, recipe, kind)
     write_text(folder.tokens("facts.json"), json.dumps({"kind": kind, **facts}) + "\n")
     if isinstance(recipe.model, str):
         tokens = material(folder).train_tokens
         recipe = replace(recipe, model=model_for(recipe.model, kind, tokens))
-    if not isinstance(recipe.model, str) and recipe.model.kind != WANTS[kind]:
-        raise UserError(
-            f"data.train holds {kind}, which wants a model of kind '{WANTS[kind]}', found '{recipe.model.kind}'; "
-            "change [model] kind, or the data"
-        )
     folder.write_config(recipe)  # last: it says that all the rest is there
     return recipe
 
@@ -75,6 +90,9 @@ def material(folder: Folder) -> Material:
         else:
             train, valid = train.cut(facts["cut"])
         return Material("text", (train,), (valid,), facts["valid_bytes"], facts)
+    if facts["kind"] == "captions":
+        train_album, valid_album = (prepared(folder, part, facts, sizes[0]) for part in ("train", "valid"))
+        return Material("captions", train_album, valid_album, facts["valid_bytes"], facts)
     if folder.source_tokenizer.exists():
         sizes.insert(0, load(folder.source_tokenizer).vocabulary)
     sides = list(zip(("source", "target"), itertools.cycle(sizes), strict=False))
@@ -83,18 +101,6 @@ def material(folder: Folder) -> Material:
         return tuple(store.read(folder.tokens(f"{part}-{side}"), size) for side, size in sides)
 
     return Material(facts["kind"], both("train"), both("valid"), facts["valid_bytes"], facts)
-
-
-def sides_of(data: Data, part: Split) -> tuple[Where, Split | None]:
-    """Where a part of the data is, and which split of it to read."""
-    name = data.train if isinstance(data.train, str) else ""
-    if name in CORPORA and not getattr(data, part):
-        return data.train, part
-    return getattr(data, part), None
-
-
-def has_own_held_out(data: Data) -> bool:
-    return bool(data.valid) or data.train in CORPORA
 
 
 # ---- plain text
@@ -116,7 +122,7 @@ def _prepare_text(folder: Folder, recipe: Recipe) -> dict[str, Any]:
             chosen = read_texts(data.train, None) if part == "train" else iter(())
         return itertools.islice(chosen, (data.limit or None) if part == "train" else None)
 
-    tokenizer = _learn(folder.tokenizer, recipe, itertools.chain.from_iterable(documents("train")))
+    tokenizer = learn_tokenizer(folder.tokenizer, recipe, itertools.chain.from_iterable(documents("train")))
     skipped.clear()  # the same files come again, to be encoded
     sizes = {"train": 0, "valid": 0}
 
@@ -191,9 +197,7 @@ def _prepare_examples(folder: Folder, recipe: Recipe, kind: Kind) -> dict[str, A
         facts |= {f"{part}_pairs": len(sides[0]), f"{part}_bytes": size}
     name = "pair" if kind == "pairs" else "example"
     if not facts["train_pairs"]:
-        raise UserError(
-            f"{data.train} has no {name} to train on ({_reasons(skipped) or 'it is empty'}); check the data"
-        )
+        raise UserError(f"{data.train} has no {name} to train on ({reasons(skipped) or 'it is empty'}); check the data")
     if not facts["valid_pairs"]:
         raise UserError(f"{data.train} has too few {name}s to hold some out; give more, or a [data] valid file")
     return {**facts, "skipped": dict(skipped)}
@@ -202,10 +206,10 @@ def _prepare_examples(folder: Folder, recipe: Recipe, kind: Kind) -> dict[str, A
 def _tokenizers(folder: Folder, recipe: Recipe, train: list[Pair]) -> tuple[Tokenizer, Tokenizer]:
     """Of both sides of pairs, saved."""
     if recipe.text.shared:
-        both = _learn(folder.tokenizer, recipe, (text for pair in train for text in pair))
+        both = learn_tokenizer(folder.tokenizer, recipe, (text for pair in train for text in pair))
         return both, both
-    source = _learn(folder.source_tokenizer, recipe, (pair.source for pair in train))
-    return source, _learn(folder.tokenizer, recipe, (pair.target for pair in train))
+    source = learn_tokenizer(folder.source_tokenizer, recipe, (pair.source for pair in train))
+    return source, learn_tokenizer(folder.tokenizer, recipe, (pair.target for pair in train))
 
 
 def _tokenizer_and_labels(
@@ -215,7 +219,7 @@ def _tokenizer_and_labels(
     save(labels, folder.tokenizer)
     if folder.first_weights.exists():
         return load(folder.source_tokenizer), labels
-    return _learn(folder.source_tokenizer, recipe, (example.source for example in train)), labels
+    return learn_tokenizer(folder.source_tokenizer, recipe, (example.source for example in train)), labels
 
 
 def _within(
@@ -236,27 +240,6 @@ def _within(
     return sides, size
 
 
-def _reasons(skipped: Counter[str]) -> str:
-    return ", ".join(f"{number} {reason}" for reason, number in skipped.items())
-
-
 def skipped_line(facts: dict[str, Any]) -> str:
     """What was left out, for the user; empty if nothing was."""
-    return f"left out {_reasons(Counter(facts['skipped']))}" if facts["skipped"] else ""
-
-
-def _learn(path: Path, recipe: Recipe, texts: Iterable[str]) -> Tokenizer:
-    """The tokenizer for these texts, saved."""
-    tokenizer = train_tokenizer(recipe.text.kind, list(_sample(texts)), recipe.text.size or None)
-    save(tokenizer, path)
-    return tokenizer
-
-
-def _sample(texts: Iterable[str]) -> Iterator[str]:
-    """Texts up to an amount that a tokenizer can learn from in seconds."""
-    left = SAMPLE
-    for text in texts:
-        yield text
-        left -= len(text)
-        if left < 0:
-            return
+    return f"left out {reasons(Counter(facts['skipped']))}" if facts["skipped"] else ""

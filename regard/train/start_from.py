@@ -1,9 +1,12 @@
 """Pre-training: what a language model learnt of a text without labels, an encoder begins with. (Dai and Le 2015)"""
 
 from dataclasses import fields, replace
+from pathlib import Path
 
-from regard.config import Classifier, LanguageModel, Recipe, Recurrent, Tagger, Transformer
+from regard.config import Classifier, LanguageModel, Recipe, Recurrent, Seq2Seq, Tagger, Transformer, Vision
 from regard.errors import UserError
+from regard.layers.pretrained import load_pretrained
+from regard.models.build import body
 from regard.runs import Folder, load_run, write_tensors
 from regard.text import save
 
@@ -15,6 +18,8 @@ def start_from(folder: Folder, recipe: Recipe) -> Recipe:
     model = recipe.model
     if folder.first_weights.exists():  # of an earlier attempt
         folder.first_weights.unlink()
+    if isinstance(model, Seq2Seq) and isinstance(model.encoder, Vision) and model.encoder.weights:
+        _with_eyes(folder, model.encoder)
     if not isinstance(model, Classifier | Tagger) or not model.start_from:
         return recipe
     try:
@@ -30,6 +35,15 @@ def start_from(folder: Folder, recipe: Recipe) -> Recipe:
     tensors = {f"encoder.{name}": value for name, value in weights.items() if name.startswith(parts)}
     write_tensors(folder.first_weights, tensors)
     return replace(recipe, model=replace(model, encoder=encoder), text=run.recipe.text)
+
+
+def _with_eyes(folder: Folder, settings: Vision) -> None:
+    """The published weights of a picture's encoder in the folder, so that the run needs their file only once."""
+    seen = body(settings)
+    load_pretrained(settings.kind, seen, Path(settings.weights).expanduser())
+    write_tensors(
+        folder.first_weights, {f"encoder.regions.body.{name}": value for name, value in seen.state_dict().items()}
+    )
 
 
 def fitted(encoder: Stack, default: Stack, layer: Stack, path: str) -> Stack:

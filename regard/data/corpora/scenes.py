@@ -12,8 +12,11 @@ from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
+from regard.data.captions import Captioned
 from regard.data.examples import Split, own_split
+from regard.data.images import as_pixels
 
 SIDE = 64
 LARGE, SMALL = 9, 5  # half of a thing's side, in pixels
@@ -98,6 +101,11 @@ class Scene:
             found += [None if len(group.centres) == 1 else mask, mask, mask, mask]
         return found
 
+    def pixels(self, side: int) -> NDArray[np.uint8]:
+        """The picture (3, side, side), drawn and then made larger or smaller."""
+        drawn = self.draw()
+        return drawn if side == SIDE else as_pixels(Image.fromarray(drawn.transpose(1, 2, 0)), side)
+
     def draw(self) -> NDArray[np.uint8]:
         """Pixels (3, Y, X): dark grey, things of nearly their colour, the last named drawn first, and noise."""
         chance = np.random.default_rng(self.seed)
@@ -112,6 +120,11 @@ def scenes(split: Split) -> Iterator[Scene]:
     """The scenes of a part. Captions, not pictures, are split: what the test part says was never said in training."""
     drawn = (_scene(seed) for seed in _counting())
     return islice((scene for scene in drawn if own_split(scene.caption) == split), COUNTS[split])
+
+
+def captioned(split: Split) -> Iterator[Captioned]:
+    """The same as any other pictures with captions."""
+    return (Captioned(f"scene {scene.seed}", (scene.caption,), scene.pixels) for scene in scenes(split))
 
 
 def cells_of(mask: Mask, rows: int, columns: int) -> Mask:
