@@ -28,7 +28,8 @@ def in_order(
     """`answer` of every item, in the order of the items, computed for up to `batch` items of one size class at a time.
 
     No more than a window of items is held, however many there are; with a batch of one, each is answered at once.
-    An item that cannot be answered is an error that names its line, after the answers to all lines before it.
+    An item that cannot be answered is an error that names its line, after the answers to all lines before it; so is,
+    in its own words, whatever error the items end with.
     """
     left, line, wrong = iter(items), 0, None
     while wrong is None:
@@ -43,11 +44,11 @@ def in_order(
             if isinstance(one, UserError):
                 raise UserError(f"line {line}: {one}") from None
             yield one
-    raise UserError(f"line {line + 1}: {wrong}") from None
+    raise wrong
 
 
 def _read(items: Iterator[Item], most: int) -> tuple[list[Item], UserError | None]:
-    """The next items, and what is wrong with the one behind them."""
+    """The next items, and the error behind them."""
     window: list[Item] = []
     try:
         window.extend(islice(items, most))
