@@ -21,7 +21,7 @@ from regard.train.report import Report
 
 FOLDER = Path(__file__).parent.parent / "examples"
 NAMES = sorted(path.name for path in FOLDER.glob("*.toml"))
-OWN = {"own-text.toml": "text", "own-pairs.toml": "pairs", "own-captions.toml": "captions"}
+OWN = {"own-text.toml": "text", "own-pairs.toml": "pairs", "own-captions.toml": "captions", "own-labels.toml": "labels", "own-tags.toml": "tags"}
 SETTING = re.compile(r"^\w+ = ")
 WORDS = ["a", "look", "is", "what", "the", "model", "gives", "to", "words", "it", "reads", "and", "wrote", "before"]
 
@@ -37,7 +37,7 @@ def test_there_are_recipes_for_every_model_and_task():
     assert stems >= {"lm-rnn", "lm-lstm", "lm-gru", "lm-transformer"}
     assert stems >= {"translate-rnn", "translate-rnn-context", "translate-rnn-attention", "translate-transformer"}
     assert stems >= {"translate-transformer-lstm", "pronounce-rnn-attention", "pronounce-transformer"}
-    assert stems >= {"digits-copy", "digits-reverse", "digits-sort", "own-text", "own-pairs"}
+    assert stems >= {"digits-copy", "digits-reverse", "digits-sort", "own-text", "own-pairs", "own-labels", "own-tags"}
     assert stems >= {"caption-rnn", "caption-rnn-attention", "caption-transformer", "own-captions"}
 
 
@@ -93,7 +93,9 @@ def test_it_trains(name, tmp_path):
     run = train(recipe, tmp_path / "run", Report(quiet=True))
     there = {path.name for path in (tmp_path / "run").iterdir()}
     assert there >= {"config.toml", "tokenizer.json", "model.safetensors", "log.jsonl", "curve.png", "tokens"}
-    assert ("source-tokenizer.json" in there) == (kind_of_data(name, recipe) == "pairs" and not recipe.text.shared)
+    kind = kind_of_data(name, recipe)
+    two = kind in ("labels", "tags") or (kind == "pairs" and not recipe.text.shared)
+    assert ("source-tokenizer.json" in there) == two
     assert run.folder.read_log()[-1]["step"] == 2
     if name in OWN:  # built-in test parts take too long here
         assert judge(tmp_path / "run")["data"] == "held out"
@@ -131,6 +133,13 @@ def little_data(name: str, folder: Path) -> dict[str, Any]:
         return {"data.train": str(files[0]), "pictures.folder": str(folder)}
     if kind_of_data(name, recipe) == "text":
         return {"data.train": str(files[0]), "text.size": 300 if recipe.text.size else 0}
+    if name == "own-labels.toml":
+        files[0].write_text("".join(f"{line.split()[0]}\t{line}\n" for line in lines))
+        return {"data.train": str(files[0])}
+    if name == "own-tags.toml":
+        tagged = ("".join(f"{word}\t{len(word)}\n" for word in line.split()) for line in lines)
+        files[0].write_text("\n".join(tagged))
+        return {"data.train": str(files[0]), "text.size": 300}
     if name in OWN:
         return {"data.train": [str(file) for file in files], "text.size": 300}
     return {"data.limit": 200}
