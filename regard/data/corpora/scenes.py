@@ -19,7 +19,7 @@ from regard.data.examples import Split, own_split
 from regard.data.images import as_pixels
 
 SIDE = 64
-LARGE, SMALL = 9, 5  # half of a thing's side, in pixels
+LARGE, SMALL = 10, 6  # half of a thing's side, in pixels
 MOST = 3  # groups of things in one scene
 COUNTS: dict[Split, int] = {"train": 12_000, "valid": 500, "test": 500}
 NUMBERS = ("a", "two", "three")
@@ -35,7 +35,7 @@ Mask = NDArray[np.bool_]
 SHAPES: dict[str, Callable[[NDArray[np.float64], NDArray[np.float64]], Mask]] = {
     # Over the square from −1 to 1, y downwards.
     "circle": lambda x, y: x**2 + y**2 <= 1,
-    "square": lambda x, y: np.maximum(abs(x), abs(y)) <= 0.85,
+    "square": lambda x, y: np.maximum(abs(x), abs(y)) <= 0.95,
     "triangle": lambda x, y: (abs(x) <= (y + 1) / 2) & (y <= 0.9),
     "cross": lambda x, y: (np.minimum(abs(x), abs(y)) <= 0.3) & (np.maximum(abs(x), abs(y)) <= 1),
     "ring": lambda x, y: (x**2 + y**2 <= 1) & (x**2 + y**2 >= 0.3),
