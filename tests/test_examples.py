@@ -21,7 +21,13 @@ from regard.train.report import Report
 
 FOLDER = Path(__file__).parent.parent / "examples"
 NAMES = sorted(path.name for path in FOLDER.glob("*.toml"))
-OWN = {"own-text.toml": "text", "own-pairs.toml": "pairs", "own-captions.toml": "captions", "own-labels.toml": "labels", "own-tags.toml": "tags"}
+OWN = {
+    "own-text.toml": "text",
+    "own-pairs.toml": "pairs",
+    "own-captions.toml": "captions",
+    "own-labels.toml": "labels",
+    "own-tags.toml": "tags",
+}
 SETTING = re.compile(r"^\w+ = ")
 WORDS = ["a", "look", "is", "what", "the", "model", "gives", "to", "words", "it", "reads", "and", "wrote", "before"]
 
