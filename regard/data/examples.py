@@ -1,20 +1,11 @@
 """What a corpus is made of, and which of its examples are kept from training."""
 
 import hashlib
-from typing import Literal, NamedTuple, Protocol, get_args
+from typing import Literal, NamedTuple, get_args
 
 Kind = Literal["text", "pairs", "labels", "tags", "captions"]
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
-
-
-class Example(Protocol):
-    """What is read and what is to be answered, as text."""
-
-    @property
-    def source(self) -> str: ...
-    @property
-    def target(self) -> str: ...
 
 
 class Pair(NamedTuple):

@@ -84,7 +84,7 @@ def _open(folder: Folder, recipe: Recipe | None, report: Report) -> None:
 def _same(there: dict[str, Any], here: dict[str, Any], path: Path) -> None:
     """A run goes on only with its own data, text and model; how it trains may change."""
     remedy = "choose another folder with --run, or delete it"
-    if "start_from" in here["model"] and here["model"]["start_from"]:  # these two came from the run named there
+    if isinstance(here["model"], dict) and here["model"].get("start_from"):  # these two came from the run named there
         here = {**here, "text": there["text"], "model": {**here["model"], "encoder": there["model"].get("encoder")}}
     for section in ("data", "text", "pictures", "model"):
         if there[section] == here[section]:
