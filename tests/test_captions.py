@@ -332,6 +332,9 @@ def test_flickr8k_as_it_comes(tmp_path, capsys):
     made = Recipe(lists, model=DECODERS["attention"], text=Text("words"), pictures=Pictures(side=16), train=small)
     train(made, tmp_path / "run", Report(quiet=True))
     facts = json.loads((tmp_path / "run/tokens/facts.json").read_text())
+    (tmp_path / "20.png").unlink()
+    figures = judge(tmp_path / "run", (str(where), str(tmp_path / "dev.txt")))
+    assert (figures["pictures"], figures["left_out"]) == (5, "1 picture not there (first: 20.png)")
     assert (facts["train_pictures"], facts["valid_pictures"]) == (18, 6)
 
 

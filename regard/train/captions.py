@@ -90,9 +90,10 @@ def prepared(folder: Folder, part: Split, facts: dict[str, Any], vocabulary: int
     return album, store.read(folder.tokens(f"{part}-target"), vocabulary)
 
 
-def gathered_captions(run: Run, where: Where, split: Split | None) -> tuple[Album, Store, list[list[str]]]:
+def gathered_captions(
+    run: Run, where: Where, split: Split | None, skipped: Counter[str]
+) -> tuple[Album, Store, list[list[str]]]:
     """Other pictures and captions in memory, with the captions as they were written."""
-    skipped: Counter[str] = Counter()
     pictures = run.recipe.pictures
     found = list(readable(read_captions(where, split, pictures.folder), pictures.side, skipped))
     if not found:

@@ -1,5 +1,6 @@
 """`regard evaluate`: every figure of a run, on its own held-out data or on other data."""
 
+from collections import Counter
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from regard.runs import Run, load_run
 from regard.text import START, STOP, Labels
 from regard.train.captions import caption_scores, described, gathered_captions, references_of
 from regard.train.evaluate import answers, label_scores, labelled, look, text_scores
-from regard.train.examples import READERS, data_of, encode, sides_of
+from regard.train.examples import READERS, data_of, encode, reasons, sides_of
 from regard.train.loss import Objective
 from regard.train.metrics import Score
 from regard.train.parallel import World
@@ -53,11 +54,14 @@ def judge(path: Path, where: Where | None = None) -> dict[str, Any]:
 
 def _captions(run: Run, where: Where, split: Split | None) -> dict[str, Any]:
     """The figures of captions; on drawn scenes also whether each word looked at what it names."""
-    album, target, references = gathered_captions(run, where, split)
+    skipped: Counter[str] = Counter()
+    album, target, references = gathered_captions(run, where, split, skipped)
     held = Material(
         "captions", (), (album, target), sum(len(text.encode()) for each in references for text in each), {}
     )
-    figures = _figures(run, held, references)
+    figures = {"pictures": len(album), **_figures(run, held, references)}
+    if skipped:
+        figures["left_out"] = reasons(skipped)
     if where == "scenes" and any(path.endswith(OVER_THE_SOURCE) for path in taps_of(run.model)):
         scored = pointing(run.model, run.tokenizer, list(scenes(split or "test")), run.recipe.pictures.side)
         figures |= {f"pointing_{name}": value for name, value in scored._asdict().items()}
