@@ -1,6 +1,7 @@
 """From a folder of pictures to captions, as people type it; and what they read when something is wrong."""
 
 import json
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -174,28 +175,40 @@ def test_several_references(run):
     assert "nrefs:2" in figures["bleu_signature"]
 
 
-@pytest.mark.parametrize("look", ["at the thing", "anywhere"])
+LOOKS = {
+    "at the thing": lambda word: True,
+    "anywhere": lambda word: False,
+    "away at a size": lambda word: word not in SIZES,
+}
+SIZES = ("large", "small")
+
+
+@pytest.mark.parametrize("look", LOOKS)
 def test_pointing_is_one_for_a_model_that_knows_and_chance_for_one_that_does_not(look, run, monkeypatch):
-    some = [scene for scene, _ in zip(scenes("test"), range(20), strict=False)]
-    tokenizer = load_run(run.folder.path).tokenizer.learn([scene.caption for scene in some], None)
+    some = list(islice(scenes("test"), 20))
+    tokenizer = run.tokenizer.learn([scene.caption for scene in some], None)
     truth = iter(some)
 
     def weights(model, pixels, fed):
-        regions = next(truth).regions()
-        rows = []
-        for region in regions:
-            cells = np.ones((8, 8)) if region is None or look == "anywhere" else region.reshape(8, 8, 8, 8).any((1, 3))
+        scene, rows = next(truth), []
+        for word, region in zip(scene.words, scene.regions(), strict=True):
+            there = region is not None and LOOKS[look](word)
+            cells = region.reshape(8, 8, 8, 8).any((1, 3)) if there else np.ones((8, 8))
             rows.append(torch.from_numpy(cells / cells.sum()).flatten())
         return torch.stack(rows)
 
     monkeypatch.setattr("regard.train.pointing.attention_to_source", weights)
     found = pointing(run.model, tokenizer, some, SIDE)
     assert found.words == sum(region is not None for scene in some for region in scene.regions())
-    if look == "at the thing":
-        assert found.hits == found.mass == pytest.approx(1)
-    else:
-        assert found.mass == pytest.approx(found.chance)
     assert 0.02 < found.chance < 0.2
+    if look == "at the thing":
+        assert found.hits == found.things == 1
+        assert found.mass == pytest.approx(1)
+    elif look == "anywhere":
+        assert found.mass == pytest.approx(found.chance)
+    else:  # one word of each thing is missed, the thing itself is not
+        assert 0.6 < found.hits < 0.8
+        assert found.things == 1
 
 
 def test_scenes_are_captions_like_any_other():
