@@ -1,6 +1,7 @@
 """From a folder of pictures to captions, as people type it; and what they read when something is wrong."""
 
 import json
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -151,6 +152,24 @@ def test_a_run_that_stopped_goes_on_bit_for_bit(name, tmp_path):
     train(None, tmp_path / "other/run", Report(quiet=True))
     here, there = (tiny.load_file(tmp_path / name / "run/model.safetensors") for name in ("one", "other"))
     assert all(here[key].tobytes() == there[key].tobytes() for key in here)
+
+
+def test_parts_of_a_batch_and_two_processes_learn_the_same(tmp_path):
+    """Parts and processes share out captions, and with them pictures: some are read twice, and nothing changes."""
+    eyes, cells = replace(EYES, dropout=0.0), Recurrent("gru", width=16, layers=1, dropout=0.0)
+    whole = replace(recipe(tmp_path), model=Seq2Seq(eyes, cells, similarity="bilinear"))
+    train(whole, tmp_path / "whole", Report(quiet=True))
+    in_parts = replace(whole, train=replace(whole.train, accumulate=3))
+    train(in_parts, tmp_path / "parts", Report(quiet=True))
+    Folder(tmp_path).write_config(whole)
+    done = tiny.in_two_processes("train", tmp_path / "config.toml", "--folder", tmp_path / "both")
+    assert done.returncode == 0, done.stderr
+
+    def losses(name: str) -> list[float]:
+        return [entry["held_out"]["loss"] for entry in Folder(tmp_path / name).read_log() if "held_out" in entry]
+
+    assert losses("parts") == pytest.approx(losses("whole"), abs=2e-5)
+    assert losses("both") == pytest.approx(losses("whole"), abs=2e-5)
 
 
 def test_it_learns_to_say_the_colour(tmp_path):

@@ -21,8 +21,8 @@ def test_only_the_cell_that_was_looked_at_is_bright():
     light = lit(picture, weights, rows=3)
     assert light.shape == (12, 12, 3)
     assert np.allclose(light[4:8, 8:12], 1)
-    light[4:8, 8:12] = 0.25
-    assert np.allclose(light, 0.25)
+    light[4:8, 8:12] = 0.35
+    assert np.allclose(light, 0.35)
 
 
 def test_a_picture_that_is_not_square_and_a_grid_that_does_not_divide_it():

@@ -13,7 +13,7 @@ ACROSS = 6  # pictures in a row
 
 
 def lit(picture: UInt8[Tensor, "3 Y X"], weights: Float[Tensor, " S"], rows: int) -> Float[np.ndarray, "Y X 3"]:
-    """The picture in grey and dark, and bright where it was looked at: x · (0.25 + 0.75 a_i / max a).
+    """The picture in grey and dark, and bright where it was looked at: x · (0.35 + 0.65 a_i / max a).
 
     The weight of region i lights the pixels of its cell; row by row, `rows` of them.
     """
@@ -21,7 +21,7 @@ def lit(picture: UInt8[Tensor, "3 Y X"], weights: Float[Tensor, " S"], rows: int
     columns = len(weights) // rows
     y, x = np.arange(height) * rows // height, np.arange(width) * columns // width
     light = (weights / weights.max().clamp(min=1e-9)).numpy().reshape(rows, columns)[np.ix_(y, x)]
-    return picture.permute(1, 2, 0).numpy() / 255 * (0.25 + 0.75 * light[..., None])
+    return picture.permute(1, 2, 0).numpy() / 255 * (0.35 + 0.65 * light[..., None])
 
 
 def draw_overlay(
