@@ -1,6 +1,6 @@
 """regard: train sequence models on your own data, decode with them, and see what they look at."""
 
-from regard.config import LanguageModel, Recurrent, Seq2Seq, Transformer
+from regard.config import Classifier, LanguageModel, Recurrent, Seq2Seq, Tagger, Transformer, Vision
 from regard.decode.translate import Search, Translation
 from regard.decode.write import Writing
 from regard.errors import UserError
@@ -16,6 +16,7 @@ from regard.runs import load_run as load
 __version__ = "0.1.0"
 
 __all__ = [
+    "Classifier",
     "LanguageModel",
     "Model",
     "Recurrent",
@@ -24,10 +25,12 @@ __all__ = [
     "Seq2Seq",
     "Source",
     "State",
+    "Tagger",
     "Trace",
     "Transformer",
     "Translation",
     "UserError",
+    "Vision",
     "Writing",
     "__version__",
     "build",

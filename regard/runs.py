@@ -12,13 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
+from jaxtyping import UInt8
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from regard.config import LanguageModel, ModelConfig, Recipe, Seq2Seq, Transformer, recipe_from, to_table
+from regard.config import LanguageModel, ModelConfig, Recipe, Seq2Seq, Transformer, Vision, recipe_from, to_table
 from regard.config.recipe import read_toml
 from regard.decode.align import align
+from regard.decode.batches import BATCH
+from regard.decode.describe import describe
+from regard.decode.label import classify, tag, word_weights
 from regard.decode.probability import Pair, Scored, score_pairs, score_texts
 from regard.decode.translate import Search, Translation, translate
 from regard.decode.write import Writing, write
@@ -29,9 +33,17 @@ from regard.models.build import build
 from regard.models.ensemble import Ensemble
 from regard.models.model import Model
 from regard.models.precision import with_precision
-from regard.text import Tokenizer, load
+from regard.text import Labels, Tokenizer, load
 
 WRITING, SEARCH = Writing(), Search()  # nothing special wished for
+COMMANDS = {
+    "language model": "write",
+    "translator": "translate",
+    "captioner": "caption",
+    "classifier": "classify",
+    "tagger": "tag",
+}
+"""What each kind of run is for."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,11 @@ class Folder:
         return self.path / "model.safetensors"
 
     @property
+    def first_weights(self) -> Path:
+        """Only where training starts from weights that were learnt elsewhere."""
+        return self.path / "first.safetensors"
+
+    @property
     def checkpoint(self) -> Path:
         return self.path / "checkpoint.safetensors"
 
@@ -68,6 +85,11 @@ class Folder:
     @property
     def curve(self) -> Path:
         return self.path / "curve.png"
+
+    @property
+    def confusion(self) -> Path:
+        """Only where labels were judged."""
+        return self.path / "confusion.png"
 
     def tokens(self, part: str) -> Path:
         """Encoded examples."""
@@ -133,23 +155,41 @@ class Run:
 
     @property
     def model_config(self) -> ModelConfig:
-        assert isinstance(self.recipe.model, LanguageModel | Seq2Seq)
+        assert isinstance(self.recipe.model, ModelConfig)
         return self.recipe.model
+
+    @property
+    def kind(self) -> str:
+        """What people call it."""
+        config = self.model_config
+        if isinstance(config, Seq2Seq):
+            return "captioner" if isinstance(config.encoder, Vision) else "translator"
+        return config.kind.replace("-", " ")
 
     @cached_property
     def model(self) -> Model:
         """The model with the weights of this run, ready to answer."""
-        model = self.new_model()
-        load_weights(model, self.folder.weights)
-        model = with_precision(model.eval(), self.precision)
+        model = with_precision(self.trained_model(), self.precision)
         return Ensemble([model, *(run.model for run in self.others)]).eval() if self.others else model
+
+    def trained_model(self) -> Model:
+        """The same as it was trained."""
+        model = self.new_model().eval()
+        load_weights(model, self.folder.weights)
+        return model
 
     def new_model(self) -> Model:
         """The same with new weights."""
-        translates = isinstance(self.model_config, Seq2Seq)
-        return build(
-            self.model_config, self.tokenizer.vocabulary, self.source_tokenizer.vocabulary if translates else None
-        )
+        source = None if isinstance(self.model_config, LanguageModel) else self.source_tokenizer.vocabulary
+        return build(self.model_config, self.tokenizer.vocabulary, source)
+
+    def check(self, command: str, *wanted: str) -> None:
+        """For a command that only some kinds of run know."""
+        if self.kind not in wanted:
+            raise UserError(
+                f"{self.folder.path} is a {self.kind}, {command} wants a {' or a '.join(wanted)}; "
+                f"use {COMMANDS[self.kind]}"
+            )
 
     # ---- language models
 
@@ -181,8 +221,7 @@ class Run:
         return texts
 
     def _write(self, prompt: str, wishes: Writing) -> Iterator[tuple[int, str]]:
-        if isinstance(self.model_config, Seq2Seq):
-            raise UserError(f"{self.folder.path} is a translator, write wants a language model; use translate")
+        self.check("write", "language model")
         return write(self.model, self.tokenizer, prompt, wishes, room=self.room)
 
     # ---- translators
@@ -195,18 +234,17 @@ class Run:
         prefix: str = Search.prefix,
         must: Sequence[str] = Search.must,
         never: Sequence[str] = Search.never,
-        batch: int = 32,
+        batch: int = BATCH,
     ) -> list[str]:
         """The best translation of each line. `translations` knows more wishes, and more about each translation."""
         wishes = Search(beam=beam, prefix=prefix, must=tuple(must), never=tuple(never))
         return [best.text for best, *_ in self.translations(lines, wishes, batch=batch)]
 
     def translations(
-        self, lines: Iterable[str], wishes: Search = SEARCH, *, alignments: bool = False, batch: int = 32
+        self, lines: Iterable[str], wishes: Search = SEARCH, *, alignments: bool = False, batch: int = BATCH
     ) -> Iterator[list[Translation]]:
         """The best translations of each line, with all that is known of them. Lines are read as they are needed."""
-        if not isinstance(self.model_config, Seq2Seq):
-            raise UserError(f"{self.folder.path} is a language model, translate wants a translator; use write")
+        self.check("translate", "translator")
         if isinstance(lines, str):
             raise UserError("translate wants a list of lines, found one text; write translate([text])")
         if alignments:
@@ -224,15 +262,45 @@ class Run:
             else:
                 yield found
 
-    # ---- both
+    # ---- captioners, classifiers, taggers
+
+    def describe(
+        self, pictures: Iterable[UInt8[Tensor, "3 Y X"]], wishes: Search = SEARCH, *, batch: int = BATCH
+    ) -> Iterator[list[Translation]]:
+        """The best captions of each picture, of `recipe.pictures.side` pixels on each side."""
+        self.check("caption", "captioner")
+        return describe(self.model, self.tokenizer, pictures, wishes, batch=batch, room=self.room)
+
+    def classify(self, texts: Iterable[str], *, batch: int = BATCH) -> Iterator[dict[str, float]]:
+        """Every class with its probability, the most probable first, for each text."""
+        self.check("classify", "classifier")
+        return classify(self.model, self.source_tokenizer, self._labels, texts, batch)
+
+    def word_weights(self, text: str) -> list[tuple[str, float]]:
+        """How much of its attention a classifier gave to each word."""
+        self.check("classify", "classifier")
+        return word_weights(self.model, self.source_tokenizer, text)
+
+    def tag(self, sentences: Iterable[Sequence[str]], *, batch: int = BATCH) -> Iterator[list[str]]:
+        """The tag of each word of each sentence."""
+        self.check("tag", "tagger")
+        return tag(self.model, self.source_tokenizer, self._labels, sentences, batch)
+
+    @property
+    def _labels(self) -> Labels:
+        assert isinstance(self.tokenizer, Labels)
+        return self.tokenizer
+
+    # ---- language models and translators
 
     def score(self, texts: Iterable[str | Pair]) -> list[Scored]:
         """How probable each text is; for a translator, each target given its source: pairs of both."""
         return list(self.scores(texts))
 
-    def scores(self, texts: Iterable[str | Pair], *, batch: int = 32) -> Iterator[Scored]:
+    def scores(self, texts: Iterable[str | Pair], *, batch: int = BATCH) -> Iterator[Scored]:
         """The same one by one; texts are read as they are needed."""
-        if isinstance(self.model_config, Seq2Seq):
+        self.check("score", "language model", "translator")
+        if self.kind == "translator":
             return score_pairs(self.model, self._tokenizers, (_pair(one) for one in texts), batch=batch)
         return score_texts(self.model, self.tokenizer, (_text(one) for one in texts), batch=batch)
 
@@ -243,10 +311,10 @@ class Run:
     @property
     def room(self) -> int:
         """How many positions can be written to where there is a learned table of them, which ends; 0: any number."""
-        config = self.model_config
-        layer = config.decoder if isinstance(config, Seq2Seq) else config.layer
-        learned = isinstance(layer, Transformer) and layer.positions == "learned"
-        rooms = [layer.longest if learned else 0, *(run.room for run in self.others)]  # type: ignore[union-attr]
+        config, rooms = self.model_config, [run.room for run in self.others]
+        layer = getattr(config, "decoder" if isinstance(config, Seq2Seq) else "layer", None)
+        if isinstance(layer, Transformer) and layer.positions == "learned":
+            rooms.append(layer.longest)
         return min(filter(None, rooms), default=0)
 
 
@@ -272,7 +340,7 @@ def load_run(path: str | Path, *, precision: str = "float32", ensemble: Sequence
     run = Run(folder, recipe, tokenizer, source, precision, others)
     for other in others:
         for mine, theirs in zip(run._tokenizers, other._tokenizers, strict=True):
-            if mine.to_json() != theirs.to_json() or run.model_config.kind != other.model_config.kind:
+            if mine.to_json() != theirs.to_json() or run.kind != other.kind:
                 raise UserError(
                     f"{other.folder.path} cannot answer together with {path}: an ensemble wants runs of one kind with "
                     "the same tokenizers; train both on the same data with the same [text] settings"
@@ -302,6 +370,12 @@ def load_weights(model: nn.Module, path: Path) -> None:
         ) from None
     except SafetensorError as error:
         raise UserError(f"{path} is damaged ({error}); restore it from a copy, or train again") from None
+
+
+def fill_some(model: nn.Module, path: Path) -> None:
+    """Fills the parts of a model whose weights are in a file, and leaves the others as they are."""
+    wanted = model.state_dict()
+    fill(model, wanted | load_file(path), path)
 
 
 def fill(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:

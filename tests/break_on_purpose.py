@@ -56,6 +56,9 @@ MUTANTS = {
         "query = self.decoder.last_hidden(self.decoder(torch.cat([x[:, t:t+1], x[:, t:t+1].new_zeros(len(x), 1, "
         "self.decoder.layers[0].W_hx.in_features - x.shape[2])], -1), None, cells)[1])[:, None]",
     ),
+    "pool over padding": ("layers/pooling.py", "kept.sum(1).clamp(min=1)", "kept.shape[1]"),
+    "tag padding": ("models/tagger.py", "torch.argsort(~keep, dim=1, stable=True)", "torch.arange(keep.shape[1]).expand_as(keep)"),
+    "forget how many were tagged": ("models/tagger.py", "(vectors, last, asked)\n\n", "state\n\n"),
 }  # fmt: skip
 TESTS = ["tests/test_laws.py", "tests/test_references.py", "tests/test_attention.py", "tests/test_state.py", "tests/test_taps.py", "tests/test_positions.py", "tests/test_beam.py"]  # fmt: skip
 

@@ -199,7 +199,7 @@ def test_a_model_that_does_not_suit_the_data(refused):
 def test_a_metric_that_does_not_suit_the_data(refused):
     where = tiny.write_text(Path.cwd()).name
     assert refused("train", "--data.train", where, *MODEL, *SMALL, "--train.metric", "bleu") == (
-        "[train] metric 'bleu' compares answers with references, and text has none; use metric = 'loss'"
+        "[train] metric 'bleu' is not for text; choose loss, accuracy"
     )
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 import pytest
 import torch
 from torch import Tensor
-from zoo import MODELS, SEQ2SEQ, VOCABULARY, begin, make, some_source, tokens
+from zoo import MODELS, READS_TEXT, VOCABULARY, WRITES, begin, make, one_of, some_source, source_for, tokens
 
 import regard
 from regard import Source, UserError, select
@@ -19,7 +19,7 @@ from regard.decode.stream import stream
 from regard.layers.state import State
 from regard.models.model import Model
 
-every_model = pytest.mark.parametrize("name", MODELS)
+every_model = pytest.mark.parametrize("name", WRITES)
 START, STOP = 1, 2
 
 
@@ -34,8 +34,9 @@ def model_of(name: str, trained: bool) -> Model:
             fed = torch.randint(3, VOCABULARY, (16, 4)).repeat(1, 2)
             fed[:, 0], wanted = START, fed.roll(-1, 1)
             wanted[:, -1] = STOP
-            state = model.start(Source(fed[:, 1:4])) if name in SEQ2SEQ else model.start(batch=16)
-            loss = torch.nn.functional.cross_entropy(model(fed, state)[0].flatten(0, 1), wanted.flatten())
+            source = Source(fed[:, 1:4]) if name in READS_TEXT else source_for(name, 16)
+            scores, _ = model(fed, model.start(source, batch=16))
+            loss = torch.nn.functional.cross_entropy(scores.flatten(0, 1), wanted.flatten())
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -89,13 +90,13 @@ def slowly(model: Model, state: State, width: int, limit: int, length) -> list[H
     return sorted(found, key=lambda one: -one.score)
 
 
-@every_model
+@pytest.mark.parametrize("name", MODELS)
 @torch.no_grad()
 def test_rows_of_a_group_share_and_still_are_rows_of_their_own(name):
     """Steps, several tokens at once, reordering, dropping, and going apart: as if no row knew of another."""
     model = model_of(name, False)
-    source = some_source(2, 4)._replace(keep=torch.tensor([[True] * 4, [True, True, True, False]]))
-    start = model.start(source) if name in SEQ2SEQ else model.start(batch=2)
+    source = source_for(name, 2, keep=torch.tensor([[True] * 4, [True, True, True, False]]))
+    start = model.start(source, batch=2)
     _, start = model(tokens(2, 3), start, torch.tensor([[True, True, True], [False, True, True]]))
     grouped = select(start, torch.tensor([[0, 0, 0], [1, 1, 1]]))
     apart = select(start, torch.tensor([0, 0, 0, 1, 1, 1]))
@@ -184,14 +185,13 @@ def test_every_score_is_the_models_own(name, trained):
 @every_weight
 def test_batched_is_single_with_sources_and_prompts_of_different_length(name, trained):
     model = model_of(name, trained)
-    source = some_source(3, 5)._replace(keep=torch.arange(5) < torch.tensor([[5], [2], [4]]))
+    source = source_for(name, 3, keep=torch.arange(5) < torch.tensor([[5], [2], [4]]))
     prompt, sizes = tokens(3, 4), [2, 4, 1]
     keep = torch.arange(4) >= 4 - torch.tensor(sizes)[:, None]
-    state = model.start(source) if name in SEQ2SEQ else model.start(batch=3)
+    state = model.start(source, batch=3)
     together = beam(model, prompt, state, width=3, limit=6, stop=STOP, keep=keep, wanted=3)
     for row, size in enumerate(sizes):
-        alone = Source(source.tokens[row : row + 1, : int(source.keep[row].sum())])
-        state = model.start(alone) if name in SEQ2SEQ else model.start()
+        state = model.start(one_of(source, row))
         exact(
             [together[row]],
             beam(model, prompt[row : row + 1, 4 - size :], state, width=3, limit=6, stop=STOP, wanted=3),

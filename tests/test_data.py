@@ -238,7 +238,7 @@ MISTAKES = {
     "no corpus at all like it": (
         {"other": ""},
         lambda: documents("zebra"),
-        f"file or corpus 'zebra' does not exist; choose one of {NAMES}, python, cmudict",
+        f"file or corpus 'zebra' does not exist; choose one of {NAMES}, scenes, python, cmudict",
     ),
     "an unknown variant": (
         {},
@@ -386,7 +386,8 @@ MISTAKES = {
     "JSON with other keys": (
         {"a.jsonl": '\n{"src": "a", "target": "b"}'},
         lambda: kind_of("a.jsonl"),
-        "line 2 of a.jsonl has the keys 'src, target'; wanted are source and target, or label and text, or text",
+        "line 2 of a.jsonl has the keys 'src, target'; wanted are source and target, or label and text, or text, "
+        "or image and caption",
     ),
     "JSON that loses a key": (
         {"a.jsonl": '{"source": "a", "target": "b"}\n{"source": "a"}'},

@@ -18,6 +18,12 @@ def test_the_readme_examples_run(capsys):
     assert max(differences) < 1e-4
 
 
+def test_the_shapes_that_the_page_on_classes_and_tags_names(capsys):
+    code = "\n".join(BLOCK.findall((ROOT / "docs/patterns.md").read_text()))
+    exec(compile(code, "patterns.md", "exec"), {})
+    assert capsys.readouterr().out == "(2, 1, 10) [(2, 1, 1, 7)]\n(2, 7, 10)\n"
+
+
 def quoted_lines() -> list[tuple[str, str]]:
     """Each line of code in docs/lineage.md with the file named above it."""
     text = (ROOT / "docs/lineage.md").read_text()

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from zoo import LANGUAGE_MODELS, MODELS, SEQ2SEQ, make, some_source, tokens
+from zoo import LANGUAGE_MODELS, MODELS, make, one_of, source_for, tokens
 
-from regard import LanguageModel, Model, Recurrent, Source, State, build, select
+from regard import LanguageModel, Model, Recurrent, State, build, select
 from regard.decode.choose import argmax
 from regard.decode.stream import stream
 from regard.errors import UserError
@@ -30,7 +30,7 @@ def together(names: tuple[str, ...]) -> tuple[Ensemble, list[Model]]:
 
 
 def begin(model: Model, names: tuple[str, ...], batch: int) -> State:
-    return model.start(some_source(batch)) if names[0] in SEQ2SEQ else model.start(batch=batch)
+    return model.start(source_for(names[0], batch), batch)
 
 
 def same(a: torch.Tensor, b: torch.Tensor) -> None:
@@ -46,7 +46,7 @@ def same_state(a: State, b: State) -> None:
 @torch.no_grad()
 def test_of_one_model_is_that_model(name):
     model, fed = make(name), tokens(3, 5)
-    source = some_source(3) if name in SEQ2SEQ else None
+    source = source_for(name, 3)
     scores, state = Ensemble([model])(fed, Ensemble([model]).start(source, 3))
     expected, expected_state = model(fed, model.start(source, 3))
     same(scores, expected.log_softmax(-1))
@@ -57,7 +57,7 @@ def test_of_one_model_is_that_model(name):
 @torch.no_grad()
 def test_scores_are_the_log_of_the_mean_of_probabilities(names):
     ensemble, members = together(names)
-    source, fed = some_source(2) if names[0] in SEQ2SEQ else None, tokens(2, 6)
+    source, fed = source_for(names[0], 2), tokens(2, 6)
     scores, _ = ensemble(fed, ensemble.start(source, 2))
     each = [member(fed, member.start(source, 2))[0].softmax(-1) for member in members]
     same(scores, torch.stack(each).mean(0).log())
@@ -122,10 +122,10 @@ def test_a_state_is_never_written_to(names):
 def test_padding_and_other_rows_change_nothing(names):
     ensemble, _ = together(names)
     keep = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1], [1, 1, 0, 0, 1]], dtype=torch.bool)
-    source, fed = some_source(3), tokens(3, 5)
-    scores, _ = ensemble(fed, ensemble.start(source if names[0] in SEQ2SEQ else None, 3), keep)
+    source, fed = source_for(names[0], 3), tokens(3, 5)
+    scores, _ = ensemble(fed, ensemble.start(source, 3), keep)
     for row in range(3):
-        alone = ensemble.start(Source(source.tokens[row, None]) if names[0] in SEQ2SEQ else None)
+        alone = ensemble.start(one_of(source, row))
         same(scores[row, keep[row]], ensemble(fed[row, None, keep[row]], alone)[0][0])
 
 

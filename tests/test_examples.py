@@ -8,18 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
-from regard.config import Recipe, Recurrent, read_recipe
+from regard.config import Recipe, Recurrent, Vision, read_recipe
 from regard.data.corpus import kind_of
 from regard.models.build import build
 from regard.train.defaults import model_for
+from regard.train.examples import data_of
 from regard.train.judge import judge
 from regard.train.loop import train
 from regard.train.report import Report
 
 FOLDER = Path(__file__).parent.parent / "examples"
 NAMES = sorted(path.name for path in FOLDER.glob("*.toml"))
-OWN = {"own-text.toml": "text", "own-pairs.toml": "pairs"}
+OWN = {
+    "own-text.toml": "text",
+    "own-pairs.toml": "pairs",
+    "own-captions.toml": "captions",
+    "own-labels.toml": "labels",
+    "own-tags.toml": "tags",
+}
 SETTING = re.compile(r"^\w+ = ")
 WORDS = ["a", "look", "is", "what", "the", "model", "gives", "to", "words", "it", "reads", "and", "wrote", "before"]
 
@@ -35,7 +43,8 @@ def test_there_are_recipes_for_every_model_and_task():
     assert stems >= {"lm-rnn", "lm-lstm", "lm-gru", "lm-transformer"}
     assert stems >= {"translate-rnn", "translate-rnn-context", "translate-rnn-attention", "translate-transformer"}
     assert stems >= {"translate-transformer-lstm", "pronounce-rnn-attention", "pronounce-transformer"}
-    assert stems >= {"digits-copy", "digits-reverse", "digits-sort", "own-text", "own-pairs"}
+    assert stems >= {"digits-copy", "digits-reverse", "digits-sort", "own-text", "own-pairs", "own-labels", "own-tags"}
+    assert stems >= {"caption-rnn", "caption-rnn-attention", "caption-transformer", "own-captions"}
 
 
 @every_recipe
@@ -66,8 +75,8 @@ def test_the_recipe_is_valid_and_its_model_builds(name):
     recipe = read_recipe(FOLDER / name)
     kind = kind_of_data(name, recipe)
     model = recipe.model if not isinstance(recipe.model, str) else model_for(recipe.model, kind, tokens=1000)
-    assert model.kind == {"text": "language-model", "pairs": "seq2seq"}[kind]
-    build(model, 50, 60 if kind == "pairs" else None)
+    assert data_of(model) == kind
+    build(model, 50, 60 if kind != "text" else None)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith(("lm-", "digits-"))])
@@ -90,7 +99,9 @@ def test_it_trains(name, tmp_path):
     run = train(recipe, tmp_path / "run", Report(quiet=True))
     there = {path.name for path in (tmp_path / "run").iterdir()}
     assert there >= {"config.toml", "tokenizer.json", "model.safetensors", "log.jsonl", "curve.png", "tokens"}
-    assert ("source-tokenizer.json" in there) == (not recipe.text.shared)
+    kind = kind_of_data(name, recipe)
+    two = kind in ("labels", "tags") or (kind == "pairs" and not recipe.text.shared)
+    assert ("source-tokenizer.json" in there) == two
     assert run.folder.read_log()[-1]["step"] == 2
     if name in OWN:  # built-in test parts take too long here
         assert judge(tmp_path / "run")["data"] == "held out"
@@ -105,6 +116,9 @@ def small(name: str) -> dict[str, Any]:
     if isinstance(table["model"], str):
         return changes
     for part in {"layer", "encoder", "decoder"} & table["model"].keys():
+        if table["model"][part]["kind"] in Vision.__annotations__["kind"].__args__:
+            changes |= {f"model.{part}.width": 16, f"model.{part}.channels": 4, "pictures.side": 32}
+            continue
         changes |= {f"model.{part}.width": 16, f"model.{part}.layers": 1}
         if table["model"][part]["kind"] not in Recurrent.__annotations__["kind"].__args__:
             changes[f"model.{part}.heads"] = 2
@@ -118,8 +132,20 @@ def little_data(name: str, folder: Path) -> dict[str, Any]:
     files = [folder / "my.txt", folder / "my.other"]
     files[0].write_text("\n".join(lines) + "\n")
     files[1].write_text("\n".join(line[::-1] for line in lines) + "\n")
+    if kind_of_data(name, recipe) == "captions" and name in OWN:
+        for number in range(30):
+            Image.new("RGB", (40, 30), (number, 8 * number, 99)).save(folder / f"{number}.png")
+        files[0].write_text("".join(f"{number}.png\t{lines[number]}\n" for number in range(30)))
+        return {"data.train": str(files[0]), "pictures.folder": str(folder)}
     if kind_of_data(name, recipe) == "text":
         return {"data.train": str(files[0]), "text.size": 300 if recipe.text.size else 0}
+    if name == "own-labels.toml":
+        files[0].write_text("".join(f"{line.split()[0]}\t{line}\n" for line in lines))
+        return {"data.train": str(files[0])}
+    if name == "own-tags.toml":
+        tagged = ("".join(f"{word}\t{len(word)}\n" for word in line.split()) for line in lines)
+        files[0].write_text("\n".join(tagged))
+        return {"data.train": str(files[0]), "text.size": 300}
     if name in OWN:
         return {"data.train": [str(file) for file in files], "text.size": 300}
     return {"data.limit": 200}

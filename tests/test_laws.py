@@ -5,7 +5,20 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
-from zoo import MODELS, SEQ2SEQ, SOURCE_VOCABULARY, VOCABULARY, begin, make, some_source, tokens
+from zoo import (
+    CAPTIONERS,
+    IN_STEP,
+    MODELS,
+    READS_A_SOURCE,
+    SOURCE_VOCABULARY,
+    VOCABULARY,
+    begin,
+    make,
+    one_of,
+    some_source,
+    source_for,
+    tokens,
+)
 
 import regard
 from regard import Source, select
@@ -69,7 +82,8 @@ def test_2_no_look_ahead(name, place):
     other[:, place] = (other[:, place] + 1) % VOCABULARY
     before, after = model(fed, state)[0], model(other, state)[0]
     same(before[:, :place], after[:, :place])
-    assert not torch.allclose(before[:, place], after[:, place]), "the token itself must matter"
+    matters = not torch.allclose(before[:, place], after[:, place])
+    assert matters == (name not in IN_STEP), "the token itself must matter, where it is read"
 
 
 @every_model
@@ -131,8 +145,11 @@ def test_5_padding_and_other_rows_change_nothing(name, pattern, recording_gradie
     rows = [tokens(1, int(kept.sum()))[0] for kept in keep]
     more = tokens(3, 3)
     with torch.set_grad_enabled(recording_gradients):
-        sources = [some_source(1, steps).tokens[0] for steps in (4, 2, 6)]
-        if name in SEQ2SEQ:
+        sources = [some_source(1, steps).content[0] for steps in (4, 2, 6)]
+        if name in CAPTIONERS:
+            source = source_for(name, 3)
+            sources, state = list(source.content), model.start(source)
+        elif name in READS_A_SOURCE:
             real = torch.tensor([[0, 1, 1, 0, 1, 1, 0], [1, 1, 0, 0, 0, 0, 0], [1, 0, 1, 1, 1, 1, 1]], dtype=torch.bool)
             state = model.start(Source(spread(sources, real, SOURCE_VOCABULARY), real))
         else:
@@ -140,7 +157,7 @@ def test_5_padding_and_other_rows_change_nothing(name, pattern, recording_gradie
         scores, state = model(spread(rows, keep, VOCABULARY), state, keep)
         next_scores, _ = model(more, state)  # without `keep`: all of these are real
         for row, (real, source) in enumerate(zip(rows, sources, strict=True)):
-            alone = model.start(Source(source[None])) if name in SEQ2SEQ else model.start()
+            alone = model.start(Source(source[None])) if name in READS_A_SOURCE else model.start()
             if len(real):
                 expected, alone = model(real[None], alone)
                 same(scores[row, keep[row]], expected[0], f"row {row}")
@@ -151,7 +168,7 @@ def test_5_padding_and_other_rows_change_nothing(name, pattern, recording_gradie
 def test_5_gradients_stay_finite_with_a_row_of_padding(name):
     model = make(name)
     keep = torch.tensor(patterns["whole row"], dtype=torch.bool)
-    state = model.start(Source(some_source(3, 6).tokens, keep)) if name in SEQ2SEQ else model.start(batch=3)
+    state = model.start(source_for(name, 3, keep), batch=3)
     scores, _ = model(tokens(3, 6), state, keep)
     scores[keep].logsumexp(-1).sum().backward()
     for path, parameter in model.named_parameters():
@@ -161,10 +178,10 @@ def test_5_gradients_stay_finite_with_a_row_of_padding(name):
 @every_model
 def test_6_traced_is_untraced(name):
     model = make(name)
-    source, fed = some_source(2), tokens(2, 7)
+    source, fed = source_for(name, 2), tokens(2, 7)
 
     def run():
-        state = model.start(source) if name in SEQ2SEQ else model.start(batch=2)
+        state = model.start(source, batch=2)
         return model(fed, state)
 
     scores, state = run()
@@ -187,10 +204,10 @@ def test_6_traced_is_untraced(name):
 def test_6_traced_is_untraced_with_padding_on_both_sides(name, pattern):
     model = make(name)
     keep, fed = torch.tensor(patterns[pattern], dtype=torch.bool), tokens(3, 6)
-    source = Source(some_source(3, 6).tokens, keep.flip(0))
+    source = source_for(name, 3, keep.flip(0))
 
     def run():
-        state = model.start(source) if name in SEQ2SEQ else model.start(batch=3)
+        state = model.start(source, batch=3)
         scores, state = model(fed, state, keep)
         return scores[keep], model(fed, state)[0]
 
@@ -224,22 +241,22 @@ def test_6_a_trace_of_steps_is_a_trace_of_the_whole(name):
 @every_model
 def test_8_batched_is_single(name):
     model = make(name)
-    source, fed = some_source(4), tokens(4, 6)
-    together, _ = model(fed, model.start(source) if name in SEQ2SEQ else model.start(batch=4))
+    source, fed = source_for(name, 4), tokens(4, 6)
+    together, _ = model(fed, model.start(source, batch=4))
     for row in range(4):
         one = slice(row, row + 1)
-        state = model.start(Source(source.tokens[one])) if name in SEQ2SEQ else model.start()
-        same(together[one], model(fed[one], state)[0])
+        same(together[one], model(fed[one], model.start(one_of(source, row)))[0])
 
 
 @every_model
 def test_8_weights_in_another_model_of_the_same_config(name):
     model = make(name)
-    other = regard.build(MODELS[name], VOCABULARY, SOURCE_VOCABULARY if name in SEQ2SEQ else None).double().eval()
+    other = (
+        regard.build(MODELS[name], VOCABULARY, SOURCE_VOCABULARY if name in READS_A_SOURCE else None).double().eval()
+    )
     other.load_state_dict(model.state_dict())
-    fed, source = tokens(2, 5), some_source(2)
-    state = model.start(source) if name in SEQ2SEQ else model.start(batch=2)
-    again = other.start(source) if name in SEQ2SEQ else other.start(batch=2)
+    fed, source = tokens(2, 5), source_for(name, 2)
+    state, again = model.start(source, batch=2), other.start(source, batch=2)
     assert torch.equal(model(fed, state)[0], other(fed, again)[0])
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
-from zoo import LANGUAGE_MODELS, MODELS
+from zoo import IN_STEP, LANGUAGE_MODELS, MODELS, SEQ2SEQ
 
-from regard import LanguageModel, Model, Source, build
+from regard import Classifier, LanguageModel, Model, Source, build
 
 DIGITS, START, STOP = 10, 10, 11
 LENGTH = 4
@@ -17,7 +17,7 @@ TASKS = {
     "sort": lambda digits: digits.sort(1).values,
 }
 # Without positions a Transformer cannot tell orders apart: that is a claim of the notes, not a defect.
-LEARNERS = [name for name in MODELS if name != "lm-transformer-none"]
+LEARNERS = [name for name in LANGUAGE_MODELS | SEQ2SEQ if name != "lm-transformer-none"]
 
 
 def wider(layer):
@@ -82,3 +82,36 @@ def test_learns(name, task):
             if right >= 0.95:
                 return
     pytest.fail(f"only {right:.0%} of {len(unseen)} unseen questions answered right (by chance 0.01 %)")
+
+
+@pytest.mark.parametrize("name", IN_STEP)
+def test_learns_in_step(name):
+    """Of digits it has not seen: a classifier the largest, a tagger at each digit the largest so far."""
+    everything = torch.cartesian_prod(*[torch.arange(DIGITS)] * LENGTH)
+    everything = everything[torch.randperm(len(everything))]
+    unseen, seen = everything[:500], everything[500:]
+    model = build(replace(MODELS[name], encoder=wider(MODELS[name].encoder)), DIGITS + 2)
+    steps = 1 if isinstance(MODELS[name], Classifier) else LENGTH
+    optimiser = torch.optim.AdamW(model.parameters(), lr=4e-3, weight_decay=0.01, fused=True)
+    right = 0.0
+
+    def scores_of(question: torch.Tensor) -> torch.Tensor:
+        stop = torch.full((len(question), 1), STOP)
+        return model(torch.full((len(question), steps), START), model.start(Source(torch.cat([question, stop], 1))))[0]
+
+    def answer(question: torch.Tensor) -> torch.Tensor:
+        return question.cummax(1).values[:, -steps:]
+
+    for step in range(1, 1601):
+        question = seen[torch.randint(len(seen), (64,))]
+        loss = F.cross_entropy(scores_of(question).flatten(0, 1), answer(question).flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        if step % 50 == 0:
+            with torch.no_grad():
+                right = (scores_of(unseen).argmax(-1) == answer(unseen)).all(1).double().mean().item()
+            if right >= 0.95:
+                return
+    pytest.fail(f"only {right:.0%} of {len(unseen)} unseen questions answered right")

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from torch import Tensor
-from zoo import MODELS, SEQ2SEQ, VOCABULARY, begin, make, some_source, tokens
+from zoo import SEQ2SEQ, VOCABULARY, WRITES, begin, make, some_source, tokens
 
 from regard import Model, Source, State, select
 from regard.decode.choose import Choose, Sample, argmax
@@ -14,7 +14,7 @@ from regard.decode.stream import stream
 from regard.errors import UserError
 
 STOP, LIMIT = 2, 10
-every_model = pytest.mark.parametrize("name", MODELS)
+every_model = pytest.mark.parametrize("name", WRITES)
 WAYS: dict[str, tuple[Choose, list[Rule]]] = {
     "argmax": (argmax, []),
     "sample": (Sample([3, 1, 4, 1, 5, 9, 2, 6], temperature=2.0), []),
@@ -93,10 +93,10 @@ def test_batched_is_single_with_sources_of_different_length(name):
     keep = torch.arange(6) < torch.tensor([6, 2, 4, 1, 5])[:, None]
     prompt = torch.ones(5, 1, dtype=torch.long)
     together = stream(
-        model, prompt, model.start(Source(source.tokens, keep)), Sample(range(5), 2.0), limit=LIMIT, stop=STOP
+        model, prompt, model.start(Source(source.content, keep)), Sample(range(5), 2.0), limit=LIMIT, stop=STOP
     )
     for row, text in enumerate(texts(list(together))):
-        alone = model.start(Source(source.tokens[row : row + 1, keep[row]]))
+        alone = model.start(Source(source.content[row : row + 1, keep[row]]))
         assert texts(list(stream(model, prompt[:1], alone, Sample([row], 2.0), limit=LIMIT, stop=STOP))) == [text]
 
 

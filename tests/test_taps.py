@@ -41,7 +41,7 @@ def test_a_trace_of_the_layer_that_reads_backwards_runs_forwards():
     with regard.trace(model, "encoder.layer.layers.0.*") as seen:
         model.start(source)
     backwards = seen["encoder.layer.layers.0.backwards.hidden"]
-    shorter = regard.Source(source.tokens[:, 2:])  # reading from the right has not seen what is left of here
+    shorter = regard.Source(source.content[:, 2:])  # reading from the right has not seen what is left of here
     with regard.trace(model, "encoder.layer.layers.0.*") as seen_shorter:
         model.start(shorter)
     torch.testing.assert_close(backwards[:, 2:], seen_shorter["encoder.layer.layers.0.backwards.hidden"])

@@ -314,7 +314,7 @@ def test_student_forcing_trains(name, tmp_path):
 
 
 def some_batch(name: str):
-    if name in zoo.SEQ2SEQ:
+    if name in zoo.READS_A_SOURCE:
         random_ids = [[int(i) for i in torch.randint(3, 11, (n,))] for n in (2, 5, 3, 4)]
         return Buckets(store.gather(random_ids), store.gather(random_ids[::-1]), 1000, 0).at(0)
     return Streams(store.gather([[int(i) for i in torch.randint(11, (40,))]]), 3, 6).at(0)
@@ -392,7 +392,7 @@ def test_the_mean_of_the_last_looks(tmp_path):
 
 @pytest.mark.parametrize("name", zoo.MODELS)
 def test_only_matrices_decay(name):
-    model = build(zoo.MODELS[name], 11, 13 if name in zoo.SEQ2SEQ else None)
+    model = build(zoo.MODELS[name], 11, 13 if name in zoo.READS_A_SOURCE else None)
     groups = optimiser(model, Train(decay=0.07)).param_groups
     decay = {id(p): group["weight_decay"] for group in groups for p in group["params"]}
     assert len(decay) == sum(len(group["params"]) for group in groups) == len(list(model.parameters()))

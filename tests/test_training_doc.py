@@ -11,16 +11,32 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-from regard.config import Data, LanguageModel, Recurrent, Seq2Seq, Text, Train, Transformer
+from regard.config import (
+    Classifier,
+    Data,
+    LanguageModel,
+    Pictures,
+    Recurrent,
+    Seq2Seq,
+    Tagger,
+    Text,
+    Train,
+    Transformer,
+    Vision,
+)
 from regard.runs import Folder
 
 PAGE = (Path(__file__).parent.parent / "docs/training.md").read_text(encoding="utf-8")
 SECTIONS = {
     "[data]": Data,
     "[text]": Text,
+    "[pictures]": Pictures,
     "[train]": Train,
     "[model], a language model": LanguageModel,
     "[model], source to target": Seq2Seq,
+    "[model], text to class": Classifier,
+    "[model], word to tag": Tagger,
+    "what reads a picture": Vision,
     "a stack of recurrent layers": Recurrent,
     "a stack of Transformer blocks": Transformer,
 }

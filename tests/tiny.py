@@ -9,7 +9,7 @@ from typing import Any
 
 from safetensors.numpy import load_file
 
-from regard.config import Data, LanguageModel, Recipe, Recurrent, Seq2Seq, Text, Train, Transformer
+from regard.config import Classifier, Data, LanguageModel, Recipe, Recurrent, Seq2Seq, Tagger, Text, Train, Transformer
 from regard.runs import Folder
 
 ROOT = Path(__file__).parent.parent
@@ -21,6 +21,10 @@ MODELS = {
     "lm-transformer": LanguageModel(BLOCKS),
     **{f"seq2seq-{kind}-attention": Seq2Seq(layer, layer) for kind, layer in CELLS.items()},
     "seq2seq-transformer": Seq2Seq(BLOCKS, BLOCKS),
+    "classifier-lstm": Classifier(CELLS["lstm"]),
+    "classifier-transformer": Classifier(BLOCKS, pooling="stop"),
+    "tagger-rnn": Tagger(CELLS["rnn"]),
+    "tagger-transformer": Tagger(BLOCKS),
 }
 
 
@@ -44,10 +48,32 @@ def write_pairs(folder: Path, count: int = 200) -> Path:
     return path
 
 
+def write_labels(folder: Path, count: int = 200) -> Path:
+    """Numbers in words, called by the one that comes first."""
+    path = folder / "first.labels"
+    choose = random.Random(0)
+    rows = [choose.choices(("one", "two", "three", "four"), k=choose.randint(1, 5)) for _ in range(count)]
+    path.write_text("".join(f"{words[0]}\t{' '.join(words)}\n" for words in rows), encoding="utf-8")
+    return path
+
+
+def write_tags(folder: Path, count: int = 200) -> Path:
+    """Numbers in words, each odd or even."""
+    path = folder / "odd.tags"
+    choose = random.Random(0)
+    rows = [choose.choices(("one", "two", "three", "four"), k=choose.randint(1, 5)) for _ in range(count)]
+    tagged = ["".join(f"{word}\t{'odd' if word in ('one', 'three') else 'even'}\n" for word in row) for row in rows]
+    path.write_text("\n".join(tagged), encoding="utf-8")
+    return path
+
+
+WRITERS = {"lm": write_text, "seq2seq": write_pairs, "classifier": write_labels, "tagger": write_tags}
+
+
 def recipe(folder: Path, name: str, **settings: Any) -> Recipe:
     """How to train the model of that name on data written to the folder."""
-    pairs = name.startswith("seq2seq")
-    where = write_pairs(folder) if pairs else write_text(folder)
+    kind = name.partition("-")[0]
+    where, pairs = WRITERS[kind](folder), kind != "lm"
     usual = {"steps": 20, "evaluate": 8, "checkpoint": 3, "batch": 160, "length": 16, "rate": 0.01, "warmup": 4}
     return Recipe(
         Data(str(where), share=0.2 if pairs else 0.1),

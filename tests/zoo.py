@@ -3,7 +3,19 @@
 import torch
 from torch import Tensor
 
-from regard import LanguageModel, Model, Recurrent, Seq2Seq, Source, State, Transformer, build
+from regard import (
+    Classifier,
+    LanguageModel,
+    Model,
+    Recurrent,
+    Seq2Seq,
+    Source,
+    State,
+    Tagger,
+    Transformer,
+    Vision,
+    build,
+)
 
 VOCABULARY = 11
 SOURCE_VOCABULARY = 13
@@ -57,13 +69,34 @@ SEQ2SEQ = {
     "seq2seq-transformer-lstm": Seq2Seq(blocks(), cells("lstm")),
     "seq2seq-bigru-transformer": Seq2Seq(cells("gru", bidirectional=True), blocks()),
 }
-MODELS = LANGUAGE_MODELS | SEQ2SEQ
+IN_STEP = {  # these say how many answers are wanted by what they are fed, and do not read it
+    "classifier-lstm-stop": Classifier(cells("lstm"), pooling="stop"),
+    "classifier-bigru-stop": Classifier(cells("gru", bidirectional=True), pooling="stop"),
+    "classifier-rnn-mean": Classifier(cells("rnn"), pooling="mean"),
+    "classifier-bilstm-attention": Classifier(cells("lstm", bidirectional=True), pooling="attention"),
+    **{f"classifier-transformer-{p}": Classifier(blocks(), pooling=p) for p in ("stop", "mean", "attention")},
+    "tagger-rnn": Tagger(cells("rnn")),
+    "tagger-bilstm": Tagger(cells("lstm", bidirectional=True)),
+    "tagger-transformer": Tagger(blocks()),
+}
+EYES = Vision("residual", width=12, stages=2, channels=4)
+CAPTIONERS = {
+    "caption-lstm-one-vector": Seq2Seq(EYES, cells("lstm"), context="none"),
+    "caption-gru-fixed": Seq2Seq(EYES, cells("gru"), context="fixed"),
+    "caption-rnn-attention": Seq2Seq(Vision("vgg", width=10, stages=2, channels=4), cells("rnn")),
+    "caption-lstm-bilinear": Seq2Seq(EYES, cells("lstm"), similarity="bilinear"),
+    "caption-transformer": Seq2Seq(EYES, blocks()),
+}
+READS_TEXT = SEQ2SEQ | IN_STEP
+READS_A_SOURCE = READS_TEXT | CAPTIONERS
+WRITES = LANGUAGE_MODELS | SEQ2SEQ | CAPTIONERS
+MODELS = LANGUAGE_MODELS | READS_A_SOURCE
 
 
 def make(name: str, dtype: torch.dtype = torch.float64) -> Model:
     """The model with every weight disturbed, so that no bias is zero and no norm is one."""
     torch.manual_seed(1)
-    model = build(MODELS[name], VOCABULARY, SOURCE_VOCABULARY if name in SEQ2SEQ else None).to(dtype).eval()
+    model = build(MODELS[name], VOCABULARY, SOURCE_VOCABULARY if name in READS_A_SOURCE else None).to(dtype).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
@@ -78,6 +111,23 @@ def some_source(batch: int, steps: int = 5) -> Source:
     return Source(torch.randint(SOURCE_VOCABULARY, (batch, steps)))
 
 
+def source_for(name: str, batch: int, keep: Tensor | None = None) -> Source | None:
+    """What the model reads: tokens, of which those that `keep` names are real; a picture; or nothing."""
+    if name in CAPTIONERS:
+        return Source(torch.randint(256, (batch, 3, 16, 12), dtype=torch.uint8))
+    if name not in READS_A_SOURCE:
+        return None
+    return some_source(batch) if keep is None else Source(some_source(batch, keep.shape[1]).content, keep)
+
+
+def one_of(source: Source | None, row: int) -> Source | None:
+    """One row of a source, less its padding."""
+    if source is None:
+        return None
+    content = source.content[row : row + 1]
+    return Source(content if source.keep is None else content[:, source.keep[row]])
+
+
 def begin(model: Model, name: str, batch: int) -> State:
     """A first state, with a source of its own where the model reads one."""
-    return model.start(some_source(batch)) if name in SEQ2SEQ else model.start(batch=batch)
+    return model.start(source_for(name, batch), batch=batch)

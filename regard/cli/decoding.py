@@ -5,20 +5,18 @@ import json
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO
 
 from regard.cli.command import Command, no_settings
 from regard.cli.lines import STANDARD, at_terminal, count_lines, one_line, output_to, read_lines, read_text
+from regard.cli.options import add_file, add_run, add_search, add_settings, batch_of, wishes
 from regard.decode.align import pharaoh
 from regard.decode.probability import Pair
 from regard.decode.translate import Search, Translation
 from regard.decode.write import Writing
 from regard.errors import UserError
 from regard.runs import load_run
-
-Wishes = TypeVar("Wishes", Search, Writing)
 
 WRITING = {
     "length": "tokens to write at most",
@@ -34,17 +32,6 @@ WRITING = {
     "n": "how many texts; several are shown one after the other under their seeds",
     "beam": "for beam: how many hypotheses are followed at once",
 }
-SEARCH = {
-    "beam": "hypotheses followed at once; 1: always the most probable token",
-    "n_best": "so many translations of each line, as Moses and Marian write them: "
-    "line from 0 ||| text ||| logprob= sum of log p ||| score",
-    "min_length": "tokens at least",
-    "max_length": "tokens at most; 0: twice the source's and 20 more",
-    "no_repeat": "no N tokens in a row come twice; 0: they may",
-    "prefix": "how every translation begins",
-    "must": "words, or phrases in quotes, that must appear",
-    "never": "words, or phrases in quotes, that must not",
-}
 
 
 def add(command: Command) -> None:
@@ -57,11 +44,11 @@ def add(command: Command) -> None:
         '  regard write runs/mine --prompt "The " --temperature 0.7 --top-p 0.9 --n 3 --seed 1\n'
         "  head -5 story.txt | regard write runs/mine --stop 'The end'",
     )
-    _run(write)
+    add_run(write)
     write.add_argument(
         "--prompt", metavar="TEXT", help="what to go on from; - or, in a pipe, none: standard input (less its last \\n)"
     )
-    _options(write, Writing, WRITING)
+    add_settings(write, Writing, WRITING)
 
     translate = command(
         "translate",
@@ -71,19 +58,14 @@ def add(command: Command) -> None:
         "  echo 'we are eating bread' | regard translate runs/fr --alignments pharaoh\n"
         "  regard translate runs/fr input.en --n-best 5 --must 'le chat' --ensemble runs/fr2",
     )
-    _run(translate)
-    _file(translate, "lines to translate; -: standard input, where a terminal is answered line by line")
-    _options(translate, Search, SEARCH)
-    translate.add_argument(
-        "--length-penalty", type=_penalty, default=Search.length_penalty, metavar="A",
-        help="divide the sum of log p by ((5 + n) / 6)^A, or by n: average (default: %(default)s)",
-    )  # fmt: skip
+    add_run(translate)
+    add_file(translate, "lines to translate; -: standard input, where a terminal is answered line by line")
+    add_search(translate, {})
     translate.add_argument("--scores", action="store_true", help="text ||| score")
     translate.add_argument(
         "--alignments", choices=("pharaoh", "json"),
         help="where it looked: text ||| source-target word pairs from 0, or a JSON object with all weights",
     )  # fmt: skip
-    translate.add_argument("--ensemble", nargs="+", type=Path, default=[], metavar="RUN", help="runs that join in")
     translate.add_argument("--output", type=Path, metavar="FILE", help="write there, line by line as they are made")
 
     score = command(
@@ -94,66 +76,25 @@ def add(command: Command) -> None:
         "  paste test.en test.fr | regard score runs/fr              (log p of the target, given the source)\n"
         "  regard score runs/mine lines.txt --tokens                 (JSON, token by token)",
     )
-    _run(score)
-    _file(score, "lines to score, for a translator source<TAB>target; -: standard input")
+    add_run(score)
+    add_file(score, "lines to score, for a translator source<TAB>target; -: standard input")
     score.add_argument("--tokens", action="store_true", help="a JSON object for each line, with log p of each token")
-
-
-def _run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", type=Path, metavar="RUN", help="the folder of a run")
-    parser.add_argument("--precision", default="float32", help="float32 or int8: what weights are kept in")
-
-
-def _file(parser: argparse.ArgumentParser, text: str) -> None:
-    parser.add_argument("file", nargs="?", default=STANDARD, metavar="FILE", help=text)
-    parser.add_argument(
-        "--batch", type=int, default=32, metavar="N",
-        help="lines computed together (default: %(default)s); 1: answer each line as soon as it is read",
-    )  # fmt: skip
-
-
-def _options(parser: argparse.ArgumentParser, kind: type[Search] | type[Writing], texts: dict[str, str]) -> None:
-    """An option for each of these settings."""
-    for name, text in texts.items():
-        default = getattr(kind, name)
-        option = f"--{name.replace('_', '-')}"
-        if isinstance(default, tuple):
-            parser.add_argument(option, nargs="+", default=default, metavar="WORD", help=text)
-        else:
-            shown = "" if default == "" else " (default: %(default)s)"
-            sort = "TEXT" if isinstance(default, str) else "N" if isinstance(default, int) else "X"
-            parser.add_argument(option, type=type(default), default=default, metavar=sort, help=text + shown)
-
-
-def _wishes(kind: type[Wishes], known: argparse.Namespace) -> Wishes:
-    values: dict[str, Any] = {setting.name: getattr(known, setting.name) for setting in fields(kind)}
-    return kind(**values | {name: tuple(value) for name, value in values.items() if isinstance(value, list)})
-
-
-def _penalty(word: str) -> float | str:
-    return word if word == "average" else float(word)
-
-
-def _batch(known: argparse.Namespace) -> int:
-    if known.batch < 1:
-        raise UserError(f"batch must be a whole number from 1 up, found {known.batch}")
-    return 1 if known.file == STANDARD and at_terminal() else int(known.batch)
 
 
 def _write(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     no_settings(settings)
-    wishes, run = _wishes(Writing, known), load_run(known.path, precision=known.precision)
+    writing, run = wishes(Writing, known), load_run(known.path, precision=known.precision)
     prompt = known.prompt
     if prompt == STANDARD or (prompt is None and not at_terminal()):
         prompt = read_text(STANDARD)
     prompt = prompt or ""
     with warnings.catch_warnings(record=True) as said, output_to(None) as output:
         warnings.simplefilter("always")
-        if wishes.n == 1:
-            _show(output, prompt, run.stream(prompt, wishes))
+        if writing.n == 1:
+            _show(output, prompt, run.stream(prompt, writing))
         else:
-            for number, text in enumerate(run.samples(prompt, wishes)):
-                name = f"seed {wishes.seed + number}" if wishes.choose == "sample" else f"number {number + 1}"
+            for number, text in enumerate(run.samples(prompt, writing)):
+                name = f"seed {writing.seed + number}" if writing.choose == "sample" else f"number {number + 1}"
                 print(f"--- {name} ---", file=output)
                 _show(output, prompt, iter([text]))
     for warning in said:
@@ -180,12 +121,12 @@ def _translate(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     from regard.train.report import watched
 
     no_settings(settings)
-    wishes, batch = _wishes(Search, known), _batch(known)
+    search, batch = wishes(Search, known), batch_of(known)
     run = load_run(known.path, precision=known.precision, ensemble=known.ensemble)
     if known.output and known.output.exists() and Path(known.file).exists() and known.output.samefile(known.file):
         raise UserError(f"{known.output} is also what is to be translated; choose another file for --output")
     lines = read_lines(known.file)
-    found = run.translations(lines, wishes, alignments=known.alignments is not None, batch=batch)
+    found = run.translations(lines, search, alignments=known.alignments is not None, batch=batch)
     if known.output or not sys.stdout.isatty():
         found = watched(found, "translating", count_lines(known.file) if sys.stderr.isatty() else None)
     with output_to(known.output) as output:
@@ -215,9 +156,9 @@ def _score(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     from regard.train.metrics import bits_per_byte
 
     no_settings(settings)
-    run, batch = load_run(known.path, precision=known.precision), _batch(known)
+    run, batch = load_run(known.path, precision=known.precision), batch_of(known)
     lines: Iterable[str | Pair] = read_lines(known.file)
-    if run.model_config.kind == "seq2seq":
+    if run.kind == "translator":
         lines = (_pair(number, line) for number, line in enumerate(read_lines(known.file), 1))
     with output_to(None) as output:
         for one in run.scores(lines, batch=batch):

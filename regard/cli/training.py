@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.cli.command import Command, no_settings
+from regard.cli.options import add_run
 from regard.errors import UserError
 
 
@@ -36,10 +37,9 @@ def add(command: Command) -> None:
         "  regard evaluate runs/mine --data test.en test.fr --beam 5 --json\n"
         "  regard evaluate runs/mine --precision int8          (and the change against float32)",
     )
-    evaluate.add_argument("path", type=Path, metavar="RUN", help="the folder of a run")
+    add_run(evaluate)
     evaluate.add_argument("--data", nargs="+", help="other data than the run's own: a file, two files, or a corpus")
     evaluate.add_argument("--beam", type=int, default=1, metavar="N", help="width of the search (default: 1, argmax)")
-    evaluate.add_argument("--precision", default="float32", help="float32 or int8: what weights are kept in")
     evaluate.add_argument("--json", action="store_true", help="print one JSON object")
 
     command("corpora", _corpora, "the built-in corpora, which need no download", "  regard corpora")

@@ -1,19 +1,24 @@
 """What a model is made of and how it is trained, as frozen values that are checked when they are made."""
 
-from regard.config.model import LanguageModel, ModelConfig, Recurrent, Seq2Seq, Transformer
+from regard.config.model import Classifier, LanguageModel, ModelConfig, Recurrent, Seq2Seq, Tagger, Transformer
+from regard.config.pictures import Pictures, Vision
 from regard.config.recipe import Data, Recipe, Text, Train, Where, carries_state, read_recipe, recipe_from
 from regard.config.settings import from_table, to_table
 
 __all__ = [
+    "Classifier",
     "Data",
     "LanguageModel",
     "ModelConfig",
+    "Pictures",
     "Recipe",
     "Recurrent",
     "Seq2Seq",
+    "Tagger",
     "Text",
     "Train",
     "Transformer",
+    "Vision",
     "Where",
     "carries_state",
     "from_table",

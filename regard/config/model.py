@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from regard.config.pictures import Vision
 from regard.config.settings import Settings, at_least, fraction
 from regard.errors import UserError
 
@@ -117,9 +118,9 @@ class LanguageModel(Settings):
 
 @dataclass(frozen=True)
 class Seq2Seq(Settings):
-    """Reads a source, then predicts a target token by token."""
+    """Reads a source, a text or a picture, then predicts a target token by token."""
 
-    encoder: Recurrent | Transformer = field(default_factory=lambda: Recurrent(bidirectional=True))
+    encoder: Recurrent | Transformer | Vision = field(default_factory=lambda: Recurrent(bidirectional=True))
     decoder: Recurrent | Transformer = field(default_factory=Recurrent)
     context: Literal["none", "fixed", "attention"] = "attention"
     """What the decoder knows of the source: s_0 = h_T and no more; c = h_T at every step; another c_t at every step."""
@@ -144,14 +145,43 @@ class Seq2Seq(Settings):
                     f"similarity '{self.similarity}' wants encoder.width and decoder.width to be the same, {widths}; "
                     "use 'bilinear' or 'additive'"
                 )
-        elif self.context == "none" and not _same_state(self.encoder, self.decoder):
+        elif self.context == "none" and not (
+            isinstance(self.encoder, Vision) or _same_state(self.encoder, self.decoder)
+        ):
             raise UserError(
                 "context 'none' sets s_0 = h_T, so encoder and decoder must be recurrent, of one kind, width and "
                 "number of layers, and the encoder not bidirectional; make them alike, or use context 'fixed'"
             )
 
 
-ModelConfig = LanguageModel | Seq2Seq
+@dataclass(frozen=True)
+class Classifier(Settings):
+    """Reads a text, then says its class."""
+
+    encoder: Recurrent | Transformer = field(default_factory=lambda: _small_encoder())
+    pooling: Literal["stop", "mean", "attention"] = "attention"
+    """What stands for the text: the vector at its stop token, the mean of all, or a sum that attention weighs."""
+    start_from: str = ""
+    """The folder of a language model's run: the encoder starts from its embedding and layers, and reads its tokens."""
+    kind: Literal["classifier"] = "classifier"
+
+
+@dataclass(frozen=True)
+class Tagger(Settings):
+    """Reads a text, then says a tag for each of its words."""
+
+    encoder: Recurrent | Transformer = field(default_factory=lambda: _small_encoder())
+    start_from: str = ""
+    """The folder of a language model's run: the encoder starts from its embedding and layers, and reads its tokens."""
+    kind: Literal["tagger"] = "tagger"
+
+
+ModelConfig = LanguageModel | Seq2Seq | Classifier | Tagger
+
+
+def _small_encoder() -> Recurrent:
+    """Labelled data is mostly little data: one layer, and much dropout."""
+    return Recurrent(layers=1, dropout=0.5, bidirectional=True)
 
 
 def _reads_forwards(layer: Recurrent | Transformer, who: str) -> None:

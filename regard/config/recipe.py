@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from regard.config.model import LanguageModel, ModelConfig, Recurrent, Seq2Seq
+from regard.config.model import LanguageModel, ModelConfig, Recurrent
+from regard.config.pictures import Pictures
 from regard.config.settings import Settings, above_zero, at_least, fraction, from_table, with_override
 from regard.errors import UserError
 
@@ -20,6 +21,8 @@ class Data(Settings):
 
     train: Where = ""
     """A file, a folder, two parallel files, or a built-in corpus such as "phrases:french" (see `regard corpora`)."""
+    kind: Literal["auto", "text", "pairs", "labels", "tags", "captions"] = "auto"
+    """What these hold; auto: by `kind` of the [model] section, or else by their names."""
     valid: Where = ""
     """The same for the held-out part; left out, a share of the training data is held out."""
     test: Where = ""
@@ -84,7 +87,7 @@ class Train(Settings):
     """Look at the held-out part every so many updates; a checkpoint is written then as well."""
     checkpoint: int = at_least(1, 250)
     """Write a checkpoint every so many updates."""
-    metric: Literal["loss", "bleu", "chrf", "exact"] = "loss"
+    metric: Literal["loss", "accuracy", "bleu", "chrf", "cider", "exact", "macro_f1", "span_f1"] = "loss"
     """What decides which weights are the best."""
     patience: int = at_least(0, 0)
     """Stop after so many looks without a better metric; 0: never."""
@@ -113,16 +116,17 @@ class Recipe(Settings):
     """Everything that a training run depends on."""
 
     data: Data
-    model: LanguageModel | Seq2Seq | str = "transformer"
+    model: ModelConfig | str = "transformer"
     """A section, or the name of a kind of layer: then the sizes are chosen by the amount of data."""
     text: Text = field(default_factory=Text)
+    pictures: Pictures = field(default_factory=Pictures)
     train: Train = field(default_factory=Train)
     version: int = 1
     """Of this format."""
 
     def check(self) -> None:
         _check_version(self.version)
-        if not isinstance(self.model, LanguageModel | Seq2Seq) and self.model not in PRESETS:
+        if not isinstance(self.model, ModelConfig) and self.model not in PRESETS:
             raise UserError(f"model must be one of {', '.join(PRESETS)} or a [model] section, found '{self.model}'")
 
 

@@ -7,10 +7,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, UInt8
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.data.album import Album
 from regard.data.store import Store
 from regard.text import PADDING, START, STOP
 
@@ -23,8 +24,9 @@ class Batch(NamedTuple):
     tokens: Int[Tensor, "B T"]
     targets: Int[Tensor, "B T"]
     keep: Bool[Tensor, "B T"] | None = None
-    source: Int[Tensor, "B S"] | None = None
+    source: Int[Tensor, "B S"] | UInt8[Tensor, "P 3 Y X"] | None = None
     source_keep: Bool[Tensor, "B S"] | None = None
+    source_row: Int[Tensor, " B"] | None = None  # which row of the source each row answers; None: its own
     fresh: bool = True  # False: rows go on where those of the batch before stopped
 
     @property
@@ -46,16 +48,18 @@ class Batch(NamedTuple):
         if self.keep is None:
             return self._replace(tokens=self.tokens[chosen], targets=self.targets[chosen])
         assert self.source is not None
-        assert self.source_keep is not None
-        keep, source_keep = self.keep[chosen], self.source_keep[chosen]
-        wide, long = int(keep.sum(1).max()), int(source_keep.sum(1).max())
-        return Batch(
-            self.tokens[chosen, :wide],
-            self.targets[chosen, :wide],
-            keep[:, :wide],
-            self.source[chosen, :long],
-            source_keep[:, :long],
-        )
+        if self.source_row is not None:
+            read, row = self.source_row[chosen].unique(return_inverse=True)
+        else:
+            read, row = chosen, None
+        keep, source = self.keep[chosen], self.source[read]
+        wide = int(keep.sum(1).max())
+        share = Batch(self.tokens[chosen, :wide], self.targets[chosen, :wide], keep[:, :wide], source, source_row=row)
+        if self.source_keep is None:
+            return share
+        source_keep = self.source_keep[chosen]
+        long = int(source_keep.sum(1).max())
+        return share._replace(source=source[:, :long], source_keep=source_keep[:, :long])
 
 
 class Batches(Protocol):
@@ -111,7 +115,10 @@ class Buckets:
 
     def __init__(self, source: Store, target: Store, budget: int, seed: int) -> None:
         self.source, self.target, self.seed = source, target, seed
-        self.sizes = np.stack([source.lengths + 1, target.lengths + 1], 1)  # with stop, and with start or stop
+        self.sizes = np.stack([source.lengths + 1, self.answer_lengths()], 1)  # the source has a stop
+        self._cut(budget)
+
+    def _cut(self, budget: int) -> None:
         self.order = np.lexsort(self.sizes.T)  # by target length, then by source length
         self.cuts = _cuts(self.sizes[self.order], budget)
         self.per_epoch = len(self.cuts)
@@ -128,13 +135,28 @@ class Buckets:
         return self.order[slice(*self.cuts[place])]
 
     def batch(self, pairs: NDArray[np.int64]) -> Batch:
-        sources = [np.append(self.source[i], STOP) for i in pairs]
-        fed = [np.insert(self.target[i], 0, START) for i in pairs]
-        wanted = [np.append(self.target[i], STOP) for i in pairs]
+        source, keep = self.read(pairs)
+        return self.answered(pairs)._replace(source=source, source_keep=keep)
+
+    def answered(self, pairs: NDArray[np.int64]) -> Batch:
+        """What is fed and what is wanted, without the source."""
+        wanted = [self.wanted(i) for i in pairs]
+        fed = [np.insert(self.target[i], 0, START)[: len(asked)] for i, asked in zip(pairs, wanted, strict=True)]
         tokens, keep = _padded(fed, PADDING)
         targets, _ = _padded(wanted, IGNORED)
-        source, source_keep = _padded(sources, PADDING)
-        return Batch(tokens, targets, keep, source, source_keep)
+        return Batch(tokens, targets, keep)
+
+    def read(self, pairs: NDArray[np.int64]) -> tuple[Tensor, Tensor | None]:
+        """The sources of a batch, and which of their positions are real."""
+        return _padded([np.append(self.source[i], STOP) for i in pairs], PADDING)
+
+    def wanted(self, pair: int) -> NDArray[np.integer]:
+        """y_1 … y_n, and a stop, since the model decides how long its answer is."""
+        return np.append(self.target[pair], STOP)
+
+    def answer_lengths(self) -> NDArray[np.int64]:
+        """How many tokens are wanted for each source."""
+        return self.target.lengths + 1
 
     def padding(self) -> float:
         """Which share of all batches is padding."""
@@ -151,6 +173,51 @@ class Buckets:
         order = np.lexsort([tie, *self.sizes.T])
         batches = [order[slice(*cut)] for cut in self.cuts]
         return [batches[i] for i in random.permutation(len(batches))]
+
+
+class InStep(Buckets):
+    """The same where the source says how long the answer is: one class for a text, one tag for each of its tokens.
+
+    No stop is wanted, and nothing at all where the target is padding.
+    """
+
+    def wanted(self, pair: int) -> NDArray[np.integer]:
+        target = self.target[pair].astype(np.int64)
+        return np.where(target == PADDING, IGNORED, target)
+
+    def answer_lengths(self) -> NDArray[np.int64]:
+        return self.target.lengths
+
+
+class Captions(Buckets):
+    """Pictures, each with all that is said of it: a picture is read once, and every caption goes on from there.
+
+    `budget` counts the tokens of captions. In training each picture comes a little changed each time.
+    """
+
+    def __init__(self, source: Album, target: Store, budget: int, seed: int) -> None:
+        self.album, self.target, self.seed = source, target, seed
+        lengths = np.maximum.reduceat(target.lengths + 1, source.first[:-1])  # of the longest caption of each picture
+        self.sizes = np.stack([np.zeros_like(lengths), lengths * np.diff(source.first)], 1)
+        self._cut(budget)
+
+    def at(self, step: int) -> Batch:
+        batch = super().at(step)
+        assert batch.source is not None
+        random = np.random.default_rng([self.seed, step, 1])  # 1: not the numbers that shuffle
+        return batch._replace(source=torch.from_numpy(self.album.changed(batch.source.numpy(), random)))
+
+    def batch(self, pictures: NDArray[np.int64]) -> Batch:
+        first = self.album.first
+        counts = first[pictures + 1] - first[pictures]
+        captions = np.concatenate([np.arange(first[i], first[i + 1]) for i in pictures])
+        row = torch.from_numpy(np.repeat(np.arange(len(pictures)), counts))
+        pixels = torch.from_numpy(self.album.pixels[pictures])
+        return self.answered(captions)._replace(source=pixels, source_row=row)
+
+
+BUCKETS: dict[str, type[Buckets]] = {"pairs": Buckets, "labels": InStep, "tags": InStep, "captions": Captions}
+"""The batches of each kind of data that has a source."""
 
 
 def _cuts(sizes: NDArray[np.int64], budget: int) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""From the name of a corpus, or from files, to examples: texts, pairs, or texts with a label.
+"""From the name of a corpus, or from files, to examples: texts, pairs, texts with a label, words with tags.
 
 A corpus is the name of a built-in one (`python`, `digits:sort`; see `corpora.registry`), a path, or two paths of files
 whose lines belong together. A built-in name comes first: `./python` is the file of that name. Files are UTF-8, plain or
@@ -15,34 +15,64 @@ from itertools import chain, starmap, zip_longest
 from pathlib import Path
 from typing import Any
 
+from regard.data.captions import Captioned, together
 from regard.data.corpora.registry import CORPORA, BuiltIn
-from regard.data.examples import SPLITS, Kind, Labelled, Pair, Split, held_out
+from regard.data.examples import SPLITS, Kind, Labelled, Pair, Split, Tagged, held_out
 from regard.data.files import neighbours, no_such_file, read_lines, read_pieces, text_files
+from regard.data.tagged import from_columns, from_conllu, sentences
 from regard.errors import UserError, unknown
 
-__all__ = ["Labelled", "Pair", "Split", "Where", "held_out", "kind_of", "read_labelled", "read_pairs", "read_texts"]
+__all__ = [
+    "Labelled",
+    "Pair",
+    "Split",
+    "Tagged",
+    "Where",
+    "held_out",
+    "kind_of",
+    "read_captions",
+    "read_labelled",
+    "read_pairs",
+    "read_tagged",
+    "read_texts",
+]
 
 Where = str | tuple[str, ...]
-KEYS: dict[Kind, tuple[str, ...]] = {"pairs": ("source", "target"), "labels": ("label", "text"), "text": ("text",)}
-"""What a line of JSON holds, for each kind of example."""
+KEYS: dict[Kind, tuple[str, ...]] = {
+    "pairs": ("source", "target"),
+    "labels": ("label", "text"),
+    "text": ("text",),
+    "captions": ("image", "caption"),
+}
+"""What a line of JSON holds, for each kind of example that can be written so."""
+NAMED: dict[str, tuple[Kind, ...]] = {".tsv": ("pairs", "labels", "tags", "captions"), ".conllu": ("tags",)}
+"""What files can hold whose names end so, the likeliest first."""
 LONE = re.compile("[\ud800-\udfff]")
 """Half of a character, which JSON can write and UTF-8 cannot."""
 
 
-def kind_of(where: Where) -> Kind:
-    """Which examples a corpus holds, by its name; of a .jsonl file, by the keys of its first line."""
+def kind_of(where: Where, told: Kind | None = None) -> Kind:
+    """Which examples a corpus holds: what one is told, if it can be so, and else the likeliest by its name."""
+    kinds = _kinds_of(where)
+    return told if told is not None and told in kinds else kinds[0]
+
+
+def _kinds_of(where: Where) -> tuple[Kind, ...]:
+    """What a corpus can hold by its name, the likeliest first; of a .jsonl file, by the keys of its first line."""
     found = _find(where)
     if isinstance(found, BuiltIn):
-        return found.kind
-    ending = "" if found[0].is_dir() else _format(found[0])
-    if len(found) == 2 or ending == ".tsv":
-        return "pairs"
+        return (found.kind,)
+    if found[0].is_dir():
+        return ("text",)
+    ending = _format(found[0])
+    if len(found) == 2:
+        return ("pairs", "captions")
     if ending != ".jsonl":
-        return "text"
+        return NAMED.get(ending, ("text", "labels", "tags", "captions"))
     number, first = next(_objects(found[0]), (0, {"text": ""}))  # only blank lines: the reader says so
     for kind, keys in KEYS.items():
         if first.keys() >= set(keys):
-            return kind
+            return (kind, "text") if kind == "labels" else (kind,)
     wanted = ", or ".join(" and ".join(keys) for keys in KEYS.values())
     raise UserError(f"line {number} of {found[0]} has the keys {_short(', '.join(first))}; wanted are {wanted}")
 
@@ -77,6 +107,44 @@ def read_pairs(where: Where, split: Split | None, skipped: Counter[str] | None =
 def read_labelled(where: Where, split: Split | None, skipped: Counter[str] | None = None) -> Iterator[Labelled]:
     """Labelled texts, from a .jsonl file or from lines `label<TAB>text`; `label text` if the first line has no tab."""
     return starmap(Labelled, _rows(where, "labels", split, skipped))
+
+
+def read_tagged(where: Where, split: Split | None, skipped: Counter[str] | None = None) -> Iterator[Tagged]:
+    """Sentences with a tag on each word, from a .conllu file or from lines `word<TAB>tag` with blank lines between."""
+    found = _find(where, split)
+    if isinstance(found, BuiltIn):
+        yield from _own(found, "tags", split)
+        return
+    if len(found) == 2:
+        raise UserError(f"words and tags are read from one file, found {found[0]} and {found[1]}; join them")
+    path = found[0]
+    tagged = starmap(Tagged, sentences((from_conllu if _format(path) == ".conllu" else from_columns)(path)))
+    first = next(tagged, None)
+    if first is None:
+        raise UserError(f"{path} has no example: no line of it is a word with a tag; give a file with words in it")
+    yield from chain([first], tagged)
+
+
+def read_captions(
+    where: Where, split: Split | None, folder: str, skipped: Counter[str] | None = None
+) -> Iterator[Captioned]:
+    """Pictures with their captions, from lines `image<TAB>caption` or a .jsonl file; images are in the folder.
+
+    Without a folder they are beside the file. A second file lists the images to take, one in each line, as Flickr8k has
+    them; its numbers behind a name (`dog.jpg#0`) are no part of it.
+    """
+    found = _find(where, split)
+    if isinstance(found, BuiltIn):
+        yield from _own(found, "captions", split)
+        return
+    path = found[0]
+    rows = (
+        _from_json(path, "captions") if _format(path) == ".jsonl" else _from_tabs(path, "the image, a tab, the caption")
+    )
+    beside = Path(os.path.expanduser(folder)) if folder else path.parent
+    if not beside.is_dir():
+        raise UserError(f"[pictures] folder '{folder}' does not exist; name the folder that the images are in")
+    yield from together(_filled(rows, path, skipped), beside, read_lines(found[1]) if len(found) == 2 else None)
 
 
 def _rows(where: Where, kind: Kind, split: Split | None, skipped: Counter[str] | None) -> Iterator[Sequence[str]]:
@@ -154,10 +222,10 @@ def _from_parallel(first: Path, second: Path) -> Iterator[list[str]]:
         )
 
 
-def _from_tabs(path: Path) -> Iterator[list[str]]:
+def _from_tabs(path: Path, wanted: str = "the source, a tab, the target") -> Iterator[list[str]]:
     for number, line in _numbered(path):
         if "\t" not in line:
-            raise UserError(f"line {number} of {path}, {_short(line)}, has no tab; write the source, a tab, the target")
+            raise UserError(f"line {number} of {path}, {_short(line)}, has no tab; write {wanted}")
         yield line.split("\t")[:2]
 
 

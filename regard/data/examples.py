@@ -3,7 +3,7 @@
 import hashlib
 from typing import Literal, NamedTuple, get_args
 
-Kind = Literal["text", "pairs", "labels"]
+Kind = Literal["text", "pairs", "labels", "tags", "captions"]
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 
@@ -20,6 +20,29 @@ class Labelled(NamedTuple):
 
     label: str
     text: str
+
+    @property
+    def source(self) -> str:
+        return self.text
+
+    @property
+    def target(self) -> str:
+        return self.label
+
+
+class Tagged(NamedTuple):
+    """The words of a sentence, and a tag for each."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        return " ".join(self.words)
+
+    @property
+    def target(self) -> str:
+        return " ".join(self.tags)
 
 
 def held_out(key: str, share: float) -> bool:

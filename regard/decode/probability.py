@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import torch
 
-from regard.decode.batches import in_order
+from regard.decode.batches import BATCH, in_order, padded
 from regard.decode.score import score
-from regard.decode.translate import padded
 from regard.models.model import Model, Source
 from regard.text import START, STOP, Tokenizer
 
@@ -30,13 +29,13 @@ class Scored:
         return sum(self.logs)
 
 
-def score_texts(model: Model, tokenizer: Tokenizer, texts: Iterable[str], *, batch: int = 32) -> Iterator[Scored]:
+def score_texts(model: Model, tokenizer: Tokenizer, texts: Iterable[str], *, batch: int = BATCH) -> Iterator[Scored]:
     """log p of each text as the beginning of a document. Whether it also ends there is not asked."""
     return _scored(model, tokenizer, ((text, None, tokenizer.encode(text)) for text in texts), batch)
 
 
 def score_pairs(
-    model: Model, tokenizers: tuple[Tokenizer, Tokenizer], pairs: Iterable[Pair], *, batch: int = 32
+    model: Model, tokenizers: tuple[Tokenizer, Tokenizer], pairs: Iterable[Pair], *, batch: int = BATCH
 ) -> Iterator[Scored]:
     """log p of each target, its end included, given its source. A pair with an empty side scores nothing."""
     reader, writer = tokenizers

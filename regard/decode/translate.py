@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Int
-from torch import Tensor
 
 from regard.config.settings import Settings, at_least
-from regard.decode.batches import in_order, room_for
+from regard.decode.batches import BATCH, in_order, padded, room_for
 from regard.decode.beam import Hypothesis, Length, average, beam, length_penalty
 from regard.decode.rules import AtLeast, Never, NoRepeatedNgram, Rule
 from regard.errors import UserError
@@ -87,7 +85,7 @@ def translate(
     lines: Iterable[str],
     search: Search,
     *,
-    batch: int = 32,
+    batch: int = BATCH,
     room: int = 0,
 ) -> Iterator[list[Translation]]:
     """The best translations of each line, best first, in the order of the lines; an empty line's is empty.
@@ -96,36 +94,35 @@ def translate(
     has where it has an end, 0: any number.
     """
     reader, writer = tokenizers
-    begin = writer.encode(search.prefix)
+    plan = Plan(search, writer, room)
     sources = (reader.encode(line) if line.strip() else [] for line in lines)
-    for found in hypotheses(model, writer, sources, search, batch=batch, room=room):
-        made = [((*begin, *one.tokens), one) for one in found[: search.n_best]]
-        yield [Translation(writer.decode(ids), one.score, ids, tuple(one.logs)) for ids, one in made] or [EMPTY]
+    return (plan.texts(found) or [EMPTY] for found in hypotheses(model, plan, sources, batch=batch))
 
 
 def hypotheses(
-    model: Model,
-    tokenizer: Tokenizer,
-    sources: Iterable[Sequence[int]],
-    search: Search,
-    *,
-    batch: int = 32,
-    room: int = 0,
+    model: Model, plan: "Plan", sources: Iterable[Sequence[int]], *, batch: int = BATCH
 ) -> Iterator[list[Hypothesis]]:
     """The same between tokens: for each source, without its stop, what was found; nothing for an empty one."""
-    plan = _Plan(search, tokenizer, room)
+    device = next(model.parameters()).device
 
     def answer(group: list[Sequence[int]]) -> list[list[Hypothesis]]:
-        return plan.search(model, group) if len(group[0]) else [[] for _ in group]
+        longest = max(map(len, group))
+        if not longest:
+            return [[] for _ in group]
+        if longest > LONGEST:
+            raise UserError(f"{longest:,} tokens are too many (at most {LONGEST:,}); one sentence to a line is wanted")
+        tokens, keep = padded([[*map(int, source), STOP] for source in group])
+        return plan.search(model, Source(tokens.to(device), keep.to(device)), 2 * room_for(longest) + 20)
 
     return in_order(sources, len, answer, batch)
 
 
-class _Plan:
-    """A search in tokens."""
+class Plan:
+    """A search in tokens, whatever the source. `room` is as for `translate`."""
 
     def __init__(self, search: Search, tokenizer: Tokenizer, room: int) -> None:
         self.width, self.wanted = search.beam, search.n_best
+        self.tokenizer = tokenizer
         self.prompt = [START, *tokenizer.encode(search.prefix)]
         self.length: Length = (
             average if isinstance(search.length_penalty, str) else length_penalty(float(search.length_penalty))
@@ -141,9 +138,14 @@ class _Plan:
         if search.min_length:
             self.rules.append(AtLeast(search.min_length, STOP, begin=1))
 
-    def limit(self, size: int) -> int:
-        """How many tokens may be made, stop included, where sources have up to so many."""
-        most, prefix = self.max_length or 2 * room_for(size) + 20, len(self.prompt) - 1
+    def texts(self, found: Sequence[Hypothesis]) -> list[Translation]:
+        """The hypotheses wanted, as text."""
+        made = [((*self.prompt[1:], *one.tokens), one) for one in found[: self.wanted]]
+        return [Translation(self.tokenizer.decode(ids), one.score, ids, tuple(one.logs)) for ids, one in made]
+
+    def limit(self, usual: int) -> int:
+        """How many tokens may be made, stop included, where nobody said how many and so many are usual."""
+        most, prefix = self.max_length or usual, len(self.prompt) - 1
         if self.room:
             most = min(most, self.room)  # start is read as well, the last token made is not
         if most <= prefix:
@@ -151,17 +153,12 @@ class _Plan:
         return most - prefix
 
     @torch.inference_mode()
-    def search(self, model: Model, sources: list[Sequence[int]]) -> list[list[Hypothesis]]:
-        longest = max(map(len, sources))
-        if longest > LONGEST:
-            raise UserError(f"{longest:,} tokens are too many (at most {LONGEST:,}); one sentence to a line is wanted")
-        device = next(model.parameters()).device
-        tokens, keep = padded([[*map(int, source), STOP] for source in sources])
-        state = model.start(Source(tokens.to(device), keep.to(device)))
-        prompt = torch.tensor([self.prompt] * len(sources), device=device)
+    def search(self, model: Model, source: Source, usual: int) -> list[list[Hypothesis]]:
+        """What was found for each row of a source; `usual` tokens at most, where nobody said how many."""
+        prompt = torch.tensor([self.prompt] * len(source.content), device=source.content.device)
         found = beam(
-            model, prompt, state, width=self.width, wanted=self.wanted, limit=self.limit(longest), stop=STOP,
-            length=self.length, rules=self.rules, must=self.must,
+            model, prompt, model.start(source), width=self.width, wanted=self.wanted, limit=self.limit(usual),
+            stop=STOP, length=self.length, rules=self.rules, must=self.must,
         )  # fmt: skip
         if not all(found):
             raise UserError(
@@ -184,11 +181,3 @@ def rules(tokenizer: Tokenizer, no_repeat: int, never: Sequence[str]) -> list[Ru
     spellings = {tuple(tokenizer.encode(space + phrase)) for phrase in never for space in ("", " ")}
     writable = sorted(spelling for spelling in spellings if UNKNOWN not in spelling)
     return [*found, Never(tuple(writable))] if writable else found
-
-
-def padded(rows: Sequence[Sequence[int]]) -> tuple[Int[Tensor, "B T"], Bool[Tensor, "B T"]]:
-    """Rows of different length as one matrix, and which of its cells are real."""
-    width = max(map(len, rows))
-    tokens = torch.tensor([[*row, *[STOP] * (width - len(row))] for row in rows])
-    keep = torch.arange(width) < torch.tensor([[len(row)] for row in rows])
-    return tokens, keep

@@ -1,10 +1,11 @@
-"""How a recurrent decoder comes to know its source: the three forms of the notes, each around the same decoder.
+"""How a recurrent decoder comes to know its source: the forms of the notes, each around the same decoder.
 
 Copied            s_0 = h_T                         s_t = g_U(y_t, s_{t−1})
+Started           s_0 = tanh(W v)                   s_t = g_U(y_t, s_{t−1})
 FixedContext      c = h_T, s_0 = tanh(W h_T)        s_t = g_U(y_t, s_{t−1}, c)
 AttendedContext   c_t = Σ_i a_{t,i} h_i             s_t = g_U(y_t, s_{t−1}, c_t)
 
-The last two answer from o_t = tanh(W [s_t; c_t]), the first from s_t.
+The last two answer from o_t = tanh(W [s_t; c_t]), the others from s_t.
 """
 
 import torch
@@ -62,6 +63,18 @@ class Copied(Layer):
         self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: State
     ) -> tuple[Float[Tensor, "B T D"], State]:
         return self.decoder(x, keep, state)
+
+
+class Started(Copied):
+    """s_0 = tanh(W v): a picture's one vector starts the decoder, and is all it knows. (Vinyals et al. 2015)"""
+
+    def __init__(self, decoder: Stack, source_width: int) -> None:
+        super().__init__(decoder)
+        self.first_state = FirstState(source_width, decoder)
+
+    def start(self, batch: int, source: Encoded | None = None) -> State:
+        assert source is not None
+        return self.first_state(source.summary, self.decoder.start(batch))
 
 
 class FixedContext(Layer):

@@ -53,6 +53,16 @@ def everywhere_kept(keep: Bool[Tensor, "B S"] | None) -> View:
     return View(None if keep is None else keep[:, None, None, :])
 
 
+def positions(
+    seen: Int[Tensor, " B"], steps: int, keep: Bool[Tensor, "B T"] | None
+) -> tuple[Int[Tensor, "B T"], Int[Tensor, " B"]]:
+    """Where each new token stands, and how many have been seen after it. A position counts the tokens kept so far."""
+    if keep is None:
+        return seen[:, None] + torch.arange(steps, device=seen.device), seen + steps
+    counted = keep.cumsum(1)
+    return (seen[:, None] + counted - 1).clamp(min=0), seen + counted[:, -1]
+
+
 class History(Part):
     """How many real tokens each row has seen, and which of the positions fed to its group are its own past.
 
@@ -85,13 +95,9 @@ class History(Part):
         return History(self.count.index_select(0, rows.flat), kept, self.length, rows.each)
 
     def fed(self, steps: int, keep: Bool[Tensor, "R T"] | None) -> tuple[Int[Tensor, "R T"], "History"]:
-        """Where each new token stands, and the history behind them. A position counts the tokens kept so far."""
+        """Where each new token stands, and the history behind them."""
         device = self.count.device
-        if keep is None:
-            where, count = self.count[:, None] + torch.arange(steps, device=device), self.count + steps
-        else:
-            counted = keep.cumsum(1)
-            where, count = (self.count[:, None] + counted - 1).clamp(min=0), self.count + counted[:, -1]
+        where, count = positions(self.count, steps, keep)
         new = self.each * steps
         kept = None
         if self.kept is not None or keep is not None or self.each > 1:

@@ -1,6 +1,7 @@
 """From a config to a model: the only place that knows which name means which class."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -9,20 +10,26 @@ from regard import config
 from regard.errors import UserError
 from regard.layers.attention import CrossAttention, Heads, SelfAttention, attend_to_inputs
 from regard.layers.block import Block, CausalTransformer, FeedForward, NormAfter, NormBefore, Transformer
-from regard.layers.context import AttendedContext, Copied, FixedContext
+from regard.layers.context import AttendedContext, Copied, FixedContext, Started
 from regard.layers.embedding import Embedding, Head, TiedHead
 from regard.layers.layer import Layer
+from regard.layers.pooling import AttentionPooling, MeanPooling, Pooling
 from regard.layers.position import Added, Concatenated, Learned, Positions, Rotary, Sinusoid
 from regard.layers.recurrent import GRU, LSTM, RNN, Bidirectional, Recurrent, Stack
+from regard.layers.vision import Body, Regions, resnet_50, small_residual, small_vgg, vgg_16
+from regard.models.classifier import Classifier
 from regard.models.decoder import Decoder
-from regard.models.encoder import Encoder
+from regard.models.encoder import Encoder, PictureEncoder
 from regard.models.encoder_decoder import EncoderDecoder
 from regard.models.model import Model
+from regard.models.tagger import Tagger
 
 CELLS: dict[str, type[Recurrent]] = {"rnn": RNN, "lstm": LSTM, "gru": GRU}
 NORMS: dict[str, type[nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
 ACTIVATIONS: dict[str, type[nn.Module]] = {"gelu": nn.GELU, "relu": nn.ReLU}
 RESIDUALS: dict[str, type[NormBefore]] = {"before": NormBefore, "after": NormAfter}
+SMALL: dict[str, Callable[[int, int], Body]] = {"vgg": small_vgg, "residual": small_residual}
+LARGE: dict[str, Callable[[], Body]] = {"vgg16": vgg_16, "resnet50": resnet_50}
 
 StackConfig = config.Recurrent | config.Transformer
 
@@ -36,11 +43,42 @@ def build(settings: config.ModelConfig, vocabulary: int, source_vocabulary: int 
         if source_vocabulary is not None:
             raise UserError("a language model reads no source, found a source_vocabulary; leave it out")
         return decoder(decoder_layer(settings.layer), settings.layer, vocabulary, settings.tied)
-    encoder = Encoder(
-        Embedding(source_vocabulary or vocabulary, token_width(settings.encoder)), encoder_layer(settings.encoder)
-    )
-    layer = layer_with_source(settings)
-    return EncoderDecoder(encoder, decoder(layer, settings.decoder, vocabulary, settings.tied))
+    if isinstance(settings, config.Seq2Seq):
+        answers = decoder(layer_with_source(settings), settings.decoder, vocabulary, settings.tied)
+        if isinstance(settings.encoder, config.Vision):
+            return EncoderDecoder(picture_encoder(settings.encoder), answers)
+        return EncoderDecoder(text_encoder(settings.encoder, source_vocabulary or vocabulary), answers)
+    width, dropout = settings.encoder.width, settings.encoder.dropout
+    # a Transformer drops out of its embeddings itself
+    dropped = dropout if isinstance(settings.encoder, config.Recurrent) else 0.0
+    encoder = text_encoder(settings.encoder, source_vocabulary or vocabulary, dropped)
+    head = nn.Linear(width, vocabulary)
+    if isinstance(settings, config.Tagger):
+        return Tagger(encoder, head, dropout)
+    return Classifier(encoder, pooling(settings), head, dropout)
+
+
+def pooling(settings: config.Classifier) -> Pooling:
+    if settings.pooling == "attention":
+        return AttentionPooling(settings.encoder.width)
+    return MeanPooling() if settings.pooling == "mean" else Pooling()
+
+
+def text_encoder(settings: StackConfig, vocabulary: int, dropout: float = 0.0) -> Encoder:
+    return Encoder(Embedding(vocabulary, token_width(settings)), encoder_layer(settings), dropout)
+
+
+def picture_encoder(settings: config.Vision) -> PictureEncoder:
+    found = body(settings)
+    if settings.frozen:
+        found.requires_grad_(False)
+    return PictureEncoder(Regions(found, settings.width, settings.dropout))
+
+
+def body(settings: config.Vision) -> Body:
+    if settings.kind in LARGE:
+        return LARGE[settings.kind]()
+    return SMALL[settings.kind](settings.stages, settings.channels)
 
 
 def decoder(layer: Layer, settings: StackConfig, vocabulary: int, tied: bool) -> Decoder:
@@ -70,6 +108,8 @@ def layer_with_source(settings: config.Seq2Seq) -> Layer:
     source, target = settings.encoder.width, settings.decoder
     if isinstance(target, config.Transformer):
         return transformer(CausalTransformer, target, source)
+    if settings.context == "none" and isinstance(settings.encoder, config.Vision):
+        return Started(recurrent(target, target.width), source)
     if settings.context == "none":
         return Copied(recurrent(target, target.width))
     cells = recurrent(target, target.width + source)  # reads [y_t; c]

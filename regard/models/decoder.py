@@ -7,8 +7,8 @@ from regard.errors import UserError
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding, Head, TiedHead
 from regard.layers.layer import Encoded, Layer
-from regard.layers.state import State, batch_size
-from regard.models.model import Model, Source
+from regard.layers.state import State
+from regard.models.model import Model, Source, check_fed
 
 
 class Decoder(Model):
@@ -44,10 +44,5 @@ class Decoder(Model):
     def _vectors(
         self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None
     ) -> tuple[Float[Tensor, "B T D"], State]:
-        if not tokens.shape[1]:
-            raise UserError("tokens must have at least one position to compute, found none; feed the start token first")
-        if len(tokens) != batch_size(state):
-            raise UserError(
-                f"tokens have {len(tokens)} rows, the state has {batch_size(state)}; start with batch={len(tokens)}"
-            )
+        check_fed(tokens, state)
         return self.layer(self.embedding(tokens), keep, state)

@@ -6,14 +6,14 @@ from torch import Tensor
 from regard.errors import UserError
 from regard.layers.state import State
 from regard.models.decoder import Decoder
-from regard.models.encoder import Encoder
+from regard.models.encoder import Encoder, PictureEncoder
 from regard.models.model import Model, Source
 
 
 class EncoderDecoder(Model):
     """p(y | x) = Π_t p(y_t | y_1 … y_{t−1}, x). What the decoder knows of x is all in its state."""
 
-    def __init__(self, encoder: Encoder, decoder: Decoder) -> None:
+    def __init__(self, encoder: Encoder | PictureEncoder, decoder: Decoder) -> None:
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder

@@ -2,16 +2,17 @@
 
 from typing import NamedTuple
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor, nn
 
-from regard.layers.state import State
+from regard.errors import UserError
+from regard.layers.state import State, batch_size
 
 
 class Source(NamedTuple):
-    """What an encoder reads: tokens, and which of them are real (None: all)."""
+    """What an encoder reads: tokens and which of them are real (None: all), or the pixels of a picture."""
 
-    tokens: Int[Tensor, "B S"]
+    content: Int[Tensor, "B S"] | UInt8[Tensor, "B 3 Y X"]
     keep: Bool[Tensor, "B S"] | None = None
 
 
@@ -45,3 +46,13 @@ class Model(nn.Module):
     def step(self, token: Int[Tensor, " B"], state: State) -> tuple[Float[Tensor, "B V"], State]:
         """`forward` for one token."""
         return self.read(token[:, None], state)
+
+
+def check_fed(tokens: Int[Tensor, "B T"], state: State) -> None:
+    """What every model asks of the tokens that it is fed."""
+    if not tokens.shape[1]:
+        raise UserError("tokens must have at least one position to compute, found none; feed the start token first")
+    if len(tokens) != batch_size(state):
+        raise UserError(
+            f"tokens have {len(tokens)} rows, the state has {batch_size(state)}; start with batch={len(tokens)}"
+        )

@@ -6,9 +6,11 @@ from pathlib import Path
 from regard.disk import write_text
 from regard.errors import UserError
 from regard.text.kinds import KINDS
+from regard.text.labels import Labels
 from regard.text.tokenizer import Tokenizer
 
 FORMAT = 1
+CAN_BE: dict[str, type[Tokenizer]] = {**KINDS, Labels.kind: Labels}
 
 
 def save(tokenizer: Tokenizer, path: str | Path) -> None:
@@ -33,6 +35,6 @@ def load(path: str | Path) -> Tokenizer:
     if data["format"] != FORMAT:
         raise UserError(f"{path} has format {data['format']}, this version reads {FORMAT}; update regard, or {again}")
     try:
-        return KINDS[data["kind"]].from_json(data)
+        return CAN_BE[data["kind"]].from_json(data)
     except (LookupError, AttributeError, TypeError, ValueError, UserError):
         raise UserError(f"{path} is damaged: it is JSON but not a whole tokenizer; {again}") from None

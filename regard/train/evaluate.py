@@ -1,23 +1,50 @@
 """How good a model is on what it was not trained on."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
+import numpy as np
 import torch
 
-from regard.data.batch import Batch, Buckets, Streams
-from regard.decode.translate import Search, hypotheses
+from regard.data.batch import BUCKETS, Batch, Streams
+from regard.data.examples import Kind
+from regard.decode.describe import describe
+from regard.decode.label import probabilities
+from regard.decode.translate import Plan, Search, hypotheses
 from regard.layers.state import State, map_state
 from regard.models.model import Model
-from regard.text import Tokenizer
+from regard.runs import Run
+from regard.text import PADDING, Labels
+from regard.text.special import NAMES
+from regard.train.captions import caption_scores
 from regard.train.loss import Objective
-from regard.train.metrics import Score, bits_per_byte, bleu, chrf, error_rate, exact_match, perplexity
+from regard.train.metrics import (
+    Score,
+    bits_per_byte,
+    bleu,
+    chrf,
+    error_rate,
+    exact_match,
+    macro_f1,
+    perplexity,
+    span_f1,
+)
 from regard.train.parallel import World
 from regard.train.prepare import Material
 
 ROWS = 16  # streams that a held-out text is read in
 BUDGET = 8192  # tokens of a batch of held-out pairs
 SMALLER_IS_BETTER = ("loss",)
+METRICS: dict[Kind, tuple[str, ...]] = {
+    "text": ("loss", "accuracy"),
+    "pairs": ("loss", "accuracy", "bleu", "chrf", "exact"),
+    "captions": ("loss", "accuracy", "bleu", "chrf", "cider", "exact"),
+    "labels": ("loss", "accuracy", "macro_f1"),
+    "tags": ("loss", "accuracy", "macro_f1", "span_f1"),
+}
+"""What can decide which look is the best, for each kind of data."""
 
 
 def to_device(batch: Batch, device: torch.device) -> Batch:
@@ -34,7 +61,7 @@ def held_out_batches(material: Material, length: int) -> Iterator[Batch]:
         yield from (batches.at(step) for step in range(batches.per_epoch))
     else:
         source, target = material.valid
-        buckets = Buckets(source, target, BUDGET, seed=0)
+        buckets = BUCKETS[material.kind](source, target, BUDGET, seed=0)
         yield from (buckets.batch(buckets.in_order(place)) for place in range(buckets.per_epoch))
 
 
@@ -63,24 +90,47 @@ def look(
     """The held-out figures that cost one pass over these batches of it."""
     nats, tokens, accuracy = held_out_loss(objective, batches, device, world, carry)
     loss = nats / max(tokens, 1)
-    all_tokens = len(material.valid[-1].tokens) + (len(material.valid[-1]) if material.kind == "pairs" else 0)
-    return {
-        "loss": loss,
-        "perplexity": perplexity(loss),
-        "bits_per_byte": bits_per_byte(loss * all_tokens, material.valid_bytes),
-        "accuracy": accuracy,
-    }
+    figures = {"loss": loss, "perplexity": perplexity(loss)}
+    if material.kind in ("text", "pairs", "captions"):  # labels are no text
+        all_tokens = len(material.valid[-1].tokens) + (len(material.valid[-1]) if material.kind != "text" else 0)
+        figures["bits_per_byte"] = bits_per_byte(loss * all_tokens, material.valid_bytes)
+    return {**figures, "accuracy": accuracy}
+
+
+@contextmanager
+def answering(model: Model) -> Iterator[None]:
+    """Nothing is dropped meanwhile."""
+    training = model.training
+    model.eval()
+    yield
+    model.train(training)
 
 
 def answers(
-    model: Model, sources: Iterable[Sequence[int]], tokenizer: Tokenizer, *, room: int, beam: int = 1
-) -> Iterator[str]:
-    """What the model answers to each source, as it would translate it; by default always its most probable token."""
-    training = model.training
-    model.eval()
-    for found in hypotheses(model, tokenizer, sources, Search(beam=beam), room=room):
-        yield tokenizer.decode(found[0].tokens if found else ())
-    model.train(training)
+    run: Run, model: Model, held: Material, *, most: int | None = None, beam: int = 1
+) -> Iterator[tuple[Any, Any]]:
+    """What the model answers to held-out examples, as it would to anybody, and what was wanted.
+
+    A text and its reference; a caption and what people said of the picture; the labels said and the right ones.
+    """
+    source, target = held.valid
+    places = range(min(len(source), most or len(source)))
+    tokenizer, search = run.tokenizer, Search(beam=beam)
+    with answering(model):
+        if isinstance(tokenizer, Labels):
+            asked = ((source[i], len(target[i])) for i in places)
+            for i, likely in zip(places, probabilities(model, asked), strict=True):
+                there = target[i] != PADDING
+                said = [tokenizer.names[place] for place in likely.argmax(-1).numpy()[there]]
+                yield said, [tokenizer.names[token - len(NAMES)] for token in target[i][there]]
+        elif held.kind == "captions":
+            pictures = (torch.from_numpy(np.array(source.pixels[i])) for i in places)  # a copy: the disk's is read-only
+            for i, found in zip(places, describe(model, tokenizer, pictures, search, room=run.room), strict=True):
+                yield found[0].text, [tokenizer.decode(target[j]) for j in range(source.first[i], source.first[i + 1])]
+        else:
+            made = hypotheses(model, Plan(search, tokenizer, run.room), (source[i] for i in places))
+            for i, each in zip(places, made, strict=True):
+                yield tokenizer.decode(each[0].tokens if each else ()), tokenizer.decode(target[i])
 
 
 def text_scores(outputs: Sequence[str], references: Sequence[str]) -> dict[str, Score]:
@@ -91,6 +141,25 @@ def text_scores(outputs: Sequence[str], references: Sequence[str]) -> dict[str, 
         "exact": exact_match(outputs, references),
         "error_rate": error_rate(outputs, references),
     }
+
+
+def label_scores(said: Sequence[Sequence[str]], wanted: Sequence[Sequence[str]]) -> dict[str, Score]:
+    """How well labels were said, each figure with what it means."""
+    return {"macro_f1": macro_f1([*chain.from_iterable(said)], [*chain.from_iterable(wanted)])}
+
+
+def tag_scores(said: Sequence[Sequence[str]], wanted: Sequence[Sequence[str]]) -> dict[str, Score]:
+    """The same of tags, which may span several words."""
+    return {**label_scores(said, wanted), "span_f1": span_f1(said, wanted)}
+
+
+SCORES: dict[Kind, Callable[[Sequence[Any], Sequence[Any]], dict[str, Score]]] = {
+    "pairs": text_scores,
+    "captions": caption_scores,
+    "labels": label_scores,
+    "tags": tag_scores,
+}
+"""How answers are held against what was wanted, for each kind of data that has some."""
 
 
 def better(metric: str, new: float, old: float | None) -> bool:

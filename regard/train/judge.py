@@ -1,5 +1,8 @@
 """`regard evaluate`: every figure of a run, on its own held-out data or on other data."""
 
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -7,15 +10,20 @@ import torch
 
 from regard.config import Where, carries_state
 from regard.data import store
-from regard.data.corpus import kind_of, read_pairs, read_texts
+from regard.data.corpora.scenes import scenes
+from regard.data.corpus import Split, kind_of, read_texts
 from regard.errors import UserError
+from regard.look.alignment import over_source
 from regard.runs import Run, load_run
-from regard.text import START, STOP
-from regard.train.evaluate import answers, held_out_batches, look, text_scores
+from regard.text import START, STOP, Labels
+from regard.train.captions import gathered_captions
+from regard.train.evaluate import SCORES, answers, held_out_batches, look
+from regard.train.examples import READERS, data_of, encode, reasons, sides_of
 from regard.train.loss import Objective
 from regard.train.parallel import World
-from regard.train.prepare import Material, material, sides_of
-from regard.train.report import watched
+from regard.train.pointing import pointing
+from regard.train.prepare import Material, material
+from regard.train.report import draw_confusion, watched
 
 
 def judge(path: Path, where: Where | None = None, *, precision: str = "float32", beam: int = 1) -> dict[str, Any]:
@@ -28,19 +36,20 @@ def judge(path: Path, where: Where | None = None, *, precision: str = "float32",
         part = "test"
     if not where:
         return {"data": "held out", **_figures(run, material(run.folder), None, beam)}
-    own = "pairs" if run.model_config.kind == "seq2seq" else "text"
-    if kind_of(where) != own:
+    own = data_of(run.model_config)
+    if kind_of(where, own) != own:
         name = where if isinstance(where, str) else ", ".join(where)
         raise UserError(f"{name} holds {kind_of(where)}, this run was trained on {own}")
-    if kind_of(where) == "text":
+    if own == "text":
         return {"data": part, **_figures(run, _text(run, where, split), None, beam)}
-    pairs = list(read_pairs(where, split))
-    sources = run.source_tokenizer.encode_all([pair.source for pair in pairs])
-    targets = run.tokenizer.encode_all([pair.target for pair in pairs])
-    size = sum(len(pair.target.encode()) for pair in pairs)
-    held = tuple(store.gather(side) for side in (sources, targets))
-    material_of_pairs = Material("pairs", (), held, size, {})
-    return {"data": part, **_figures(run, material_of_pairs, [pair.target for pair in pairs], beam)}
+    if own == "captions":
+        return {"data": part, **_captions(run, where, split, beam)}
+    examples = list(READERS[own](where, split, None))
+    held = tuple(store.gather(side) for side in encode(own, examples, (run.source_tokenizer, run.tokenizer)))
+    targets = [example.target for example in examples]
+    size = sum(len(target.encode()) for target in targets)
+    references = targets if own == "pairs" else None
+    return {"data": part, **_figures(run, Material(own, (), held, size, {}), references, beam)}
 
 
 def against_float32(path: Path, where: Where | None, precision: str, beam: int) -> dict[str, dict[str, Any]]:
@@ -48,6 +57,22 @@ def against_float32(path: Path, where: Where | None, precision: str, beam: int) 
     here, there = (judge(path, where, precision=one, beam=beam) for one in (precision, "float32"))
     change = {name: here[name] - there[name] for name in here if isinstance(here[name], float)}
     return {precision: here, "float32": there, "change": change}
+
+
+def _captions(run: Run, where: Where, split: Split | None, beam: int) -> dict[str, Any]:
+    """The figures of captions; on drawn scenes also whether each word looked at what it names."""
+    skipped: Counter[str] = Counter()
+    album, target, references = gathered_captions(run, where, split, skipped)
+    held = Material(
+        "captions", (), (album, target), sum(len(text.encode()) for each in references for text in each), {}
+    )
+    figures = {"pictures": len(album), **_figures(run, held, references, beam)}
+    if skipped:
+        figures["left_out"] = reasons(skipped)
+    if where == "scenes" and over_source(run.model):
+        scored = pointing(run.model, run.tokenizer, list(scenes(split or "test")), run.recipe.pictures.side)
+        figures |= {f"pointing_{name}": value for name, value in scored._asdict().items()}
+    return figures
 
 
 def _text(run: Run, where: Where, split: Any) -> Material:
@@ -60,19 +85,20 @@ def _text(run: Run, where: Where, split: Any) -> Material:
     return Material("text", (), (store.gather([tokens]),), size, {})
 
 
-def _figures(run: Run, held: Material, references: list[str] | None, beam: int) -> dict[str, Any]:
+def _figures(run: Run, held: Material, references: Sequence[Any] | None, beam: int) -> dict[str, Any]:
+    """`references` as they were written; without them, as the tokenizer knows them."""
     objective = Objective(run.model, 0.0, torch.float32)
     batches = watched(held_out_batches(held, run.recipe.train.length), "reading")
     carry = carries_state(run.model_config)
     figures: dict[str, Any] = dict(look(objective, held, batches, torch.device("cpu"), World(), carry))
-    if held.kind == "pairs":
-        source, target = held.valid
-        sources = (source[i] for i in range(len(source)))
-        found = answers(run.model, sources, run.tokenizer, room=run.room, beam=beam)  # type: ignore[arg-type]
-        outputs = list(watched(found, "translating", len(source)))
-        references = references or [run.tokenizer.decode(target[i]) for i in range(len(target))]
-        for name, score in text_scores(outputs, references).items():
-            figures[name] = score.value
-            if score.signature:
-                figures[f"{name}_signature"] = score.signature
+    if held.kind == "text":
+        return figures
+    found = list(watched(answers(run, run.model, held, beam=beam), "answering", len(held.valid[0])))
+    said, wanted = [one for one, _ in found], references or [one for _, one in found]
+    if isinstance(run.tokenizer, Labels):
+        draw_confusion(run.folder.confusion, [*chain.from_iterable(said)], [*chain.from_iterable(wanted)])
+    for name, score in SCORES[held.kind](said, wanted).items():
+        figures[name] = score.value
+        if score.signature:
+            figures[f"{name}_signature"] = score.signature
     return figures

@@ -14,12 +14,15 @@ import torch
 from torch import nn
 
 from regard.config import Recipe, Train, carries_state, to_table
-from regard.data.batch import Batches, Buckets, Streams, Windows
+from regard.data.batch import BUCKETS, Batches, Streams, Windows
 from regard.errors import UserError
 from regard.layers.state import State, leaves, like, map_state
-from regard.runs import Folder, Run, fill, load_run, write_tensors
+from regard.runs import Folder, Run, fill, fill_some, load_run, write_tensors
+from regard.text import Labels
 from regard.train.checkpoint import Checkpoint, Progress, load_checkpoint, mean_of, save_checkpoint, tensors_of
 from regard.train.evaluate import (
+    METRICS,
+    SCORES,
     SMALLER_IS_BETTER,
     answers,
     better,
@@ -27,7 +30,6 @@ from regard.train.evaluate import (
     held_out_batches,
     look,
     rounded,
-    text_scores,
     to_device,
 )
 from regard.train.loss import Objective
@@ -36,7 +38,7 @@ from regard.train.parallel import World, device_of, gathered, precision_of, whol
 from regard.train.prepare import Material, material, prepare, skipped_line
 from regard.train.report import Board, Report, draw_curve
 
-ANSWERS = 500  # held-out pairs that are translated at a look
+ANSWERS = 500  # held-out examples that are answered at a look
 
 
 class Interrupted(Exception):
@@ -80,11 +82,15 @@ def _open(folder: Folder, recipe: Recipe | None, report: Report) -> None:
 def _same(there: dict[str, Any], here: dict[str, Any], path: Path) -> None:
     """A run goes on only with its own data, text and model; how it trains may change."""
     remedy = "choose another folder with --run, or delete it"
-    for section in ("data", "text", "model"):
+    if isinstance(here["model"], dict) and here["model"].get("start_from"):  # these two came from the run named there
+        here = {**here, "text": there["text"], "model": {**here["model"], "encoder": there["model"].get("encoder")}}
+    for section in ("data", "text", "pictures", "model"):
         if there[section] == here[section]:
             continue
         if isinstance(here[section], str):  # a name for a kind of layer
-            kind = there[section].get("decoder", there[section].get("layer"))["kind"]
+            kind = next(there[section][part] for part in ("decoder", "layer", "encoder") if part in there[section])[
+                "kind"
+            ]
             if kind == here[section]:
                 continue
             raise UserError(f"{path} holds a run with another {section} ({kind}, here {here[section]}); {remedy}")
@@ -107,11 +113,9 @@ class Training:
         self.folder, self.settings = self.run.folder, self.run.recipe.train
         self.device = device_of(self.settings.device)
         self.material: Material = material(self.folder)
-        if self.material.kind == "text" and self.settings.metric != "loss":
-            raise UserError(
-                f"[train] metric '{self.settings.metric}' compares answers with references, and text has none; "
-                "use metric = 'loss'"
-            )
+        if self.settings.metric not in METRICS[self.material.kind]:
+            known = ", ".join(METRICS[self.material.kind])
+            raise UserError(f"[train] metric '{self.settings.metric}' is not for {self.material.kind}; choose {known}")
         self.carry = carries_state(self.run.model_config)
         self.batches = batches_for(self.material, self.settings, self.carry)
         torch.manual_seed(self.settings.seed)
@@ -126,6 +130,8 @@ class Training:
         saved = load_checkpoint(self.folder.checkpoint) if self.folder.checkpoint.exists() else None
         if saved:
             fill(self.model, saved.model, self.folder.checkpoint)
+        elif self.folder.first_weights.exists():
+            fill_some(self.model, self.folder.first_weights)
         if self.settings.parallel == "fsdp":
             self.world.share_out(self.objective)
         self.optimiser = optimiser(self.model, self.settings)
@@ -202,8 +208,8 @@ class Training:
         settings = self.settings
         batches = held_out_batches(self.material, settings.length)
         held: dict[str, float] = look(self.objective, self.material, batches, self.device, self.world, self.carry)
-        if self.material.kind == "pairs" and settings.metric != "loss":
-            held |= {name: score.value for name, score in self.translated().items()}
+        if settings.metric not in held:
+            held |= self.answered()
         step, value = self.progress.step, held[settings.metric]
         best = better(settings.metric, value, self.progress.best)
         weights = {name: whole(value) for name, value in self.model.state_dict().items()}
@@ -219,14 +225,13 @@ class Training:
             self._advance(without_better=self.progress.without_better + 1)
         return {"held_out": rounded(held), "best": best}
 
-    def translated(self) -> dict[str, Any]:
-        """Scores of what the model itself writes for the first held-out pairs."""
-        source, target = self.material.valid
-        count = min(ANSWERS, len(source))
+    def answered(self) -> dict[str, float]:
+        """Scores of what the model itself answers: its labels, or what it writes for the first held-out examples."""
+        most = None if isinstance(self.run.tokenizer, Labels) else ANSWERS
         with gathered(self.objective):
-            sources = (source[i] for i in range(count))
-            outputs = list(answers(self.model, sources, self.run.tokenizer, room=self.run.room))  # type: ignore[arg-type]
-        return text_scores(outputs, [self.run.tokenizer.decode(target[i]) for i in range(count)])
+            found = list(answers(self.run, self.model, self.material, most=most))
+        scores = SCORES[self.material.kind]([said for said, _ in found], [wanted for _, wanted in found])
+        return {name: score.value for name, score in scores.items()}
 
     def finish(self) -> None:
         """The weights that are handed on: the best look's, or the mean of several."""
@@ -358,9 +363,9 @@ class Training:
 def batches_for(material: Material, settings: Train, carry: bool) -> Batches:
     """The batches that suit the data and the model."""
     rows = max(1, settings.batch // settings.length)
-    if material.kind == "pairs":
+    if material.kind != "text":
         source, target = material.train
-        return Buckets(source, target, settings.batch, settings.seed)
+        return BUCKETS[material.kind](source, target, settings.batch, settings.seed)
     if carry:
         return Streams(material.train[0], rows, settings.length)
     return Windows(material.train[0], rows, settings.length, settings.seed)

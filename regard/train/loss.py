@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.data.batch import IGNORED, Batch
-from regard.layers.state import State
+from regard.layers.state import State, select
 from regard.models.model import Model, Source
 
 
@@ -34,6 +34,8 @@ class Objective(nn.Module):
         with torch.autocast(device, self.precision, enabled=self.precision != torch.float32):
             if batch.source is not None:
                 state = self.model.start(Source(batch.source, batch.source_keep))
+                if batch.source_row is not None:  # several answers to one source, which is read once
+                    state = select(state, batch.source_row)
             elif state is None:
                 state = self.model.start(batch=batch.size)
             scores, state = self._scores(batch, state, student)

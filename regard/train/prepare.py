@@ -3,23 +3,35 @@
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from regard.config import Data, Recipe, Where
+from regard.config import Data, Recipe
 from regard.data import store
-from regard.data.corpora.registry import CORPORA
-from regard.data.corpus import Pair, Split, held_out, kind_of, read_pairs, read_texts
+from regard.data.corpus import Pair, Split, held_out, read_texts
+from regard.data.examples import Kind
 from regard.data.store import Store
 from regard.disk import write_text
 from regard.errors import UserError
 from regard.runs import Folder
-from regard.text import START, STOP, Tokenizer, load, save, train_tokenizer
+from regard.text import START, STOP, Labels, Tokenizer, load, save
+from regard.train.captions import prepare_captions, prepared
 from regard.train.defaults import model_for
+from regard.train.examples import (
+    READERS,
+    WANTS,
+    data_of,
+    encode,
+    has_own_held_out,
+    kind_for,
+    labels_in,
+    learn_tokenizer,
+    reasons,
+    sides_of,
+)
+from regard.train.start_from import start_from
 
-SAMPLE = 20_000_000  # characters that a tokenizer learns from at most
 AT_ONCE = 1000  # pairs encoded together
 
 
@@ -27,33 +39,37 @@ AT_ONCE = 1000  # pairs encoded together
 class Material:
     """What a model learns from and is judged by, as tokens."""
 
-    kind: str  # "text" or "pairs"
-    train: tuple[Store, ...]  # (text,) or (source, target)
-    valid: tuple[Store, ...]
+    kind: Kind
+    train: tuple[Any, ...]  # (text,) or (source, target), each a Store, or an Album where the source is pictures
+    valid: tuple[Any, ...]
     valid_bytes: int  # of what is to be predicted, in UTF-8
     facts: dict[str, Any]
 
     @property
     def train_tokens(self) -> int:
-        return sum(len(part.tokens) for part in self.train)
+        return sum(len(part.tokens) for part in self.train if isinstance(part, Store))
 
 
 def prepare(folder: Folder, recipe: Recipe) -> Recipe:
     """Tokenizers, tokens and config.toml in the folder. Returns the recipe with every choice made."""
-    kind = kind_of(recipe.data.train)
-    if kind == "labels":
-        raise UserError(f"data.train is labelled lines ({recipe.data.train}); this model wants text or pairs")
-    facts = _prepare_text(folder, recipe) if kind == "text" else _prepare_pairs(folder, recipe)
+    kind = kind_for(recipe)
+    if not isinstance(recipe.model, str) and data_of(recipe.model) != kind:
+        reads = " that reads pictures" if kind == "captions" else ""
+        raise UserError(
+            f"data.train holds {kind}, which wants a model of kind '{WANTS[kind]}'{reads}, "
+            f"found '{recipe.model.kind}'; change [model], or the data"
+        )
+    recipe = start_from(folder, recipe)
+    if kind == "text":
+        facts = _prepare_text(folder, recipe)
+    elif kind == "captions":
+        facts = prepare_captions(folder, recipe)
+    else:
+        facts = _prepare_examples(folder, recipe, kind)
     write_text(folder.tokens("facts.json"), json.dumps({"kind": kind, **facts}) + "\n")
     if isinstance(recipe.model, str):
         tokens = material(folder).train_tokens
         recipe = replace(recipe, model=model_for(recipe.model, kind, tokens))
-    wanted = "seq2seq" if kind == "pairs" else "language-model"
-    if not isinstance(recipe.model, str) and recipe.model.kind != wanted:
-        raise UserError(
-            f"data.train holds {kind}, which wants a model of kind '{wanted}', found '{recipe.model.kind}'; "
-            "change [model] kind, or the data"
-        )
     folder.write_config(recipe)  # last: it says that all the rest is there
     return recipe
 
@@ -74,6 +90,9 @@ def material(folder: Folder) -> Material:
         else:
             train, valid = train.cut(facts["cut"])
         return Material("text", (train,), (valid,), facts["valid_bytes"], facts)
+    if facts["kind"] == "captions":
+        train_album, valid_album = (prepared(folder, part, facts, sizes[0]) for part in ("train", "valid"))
+        return Material("captions", train_album, valid_album, facts["valid_bytes"], facts)
     if folder.source_tokenizer.exists():
         sizes.insert(0, load(folder.source_tokenizer).vocabulary)
     sides = list(zip(("source", "target"), itertools.cycle(sizes), strict=False))
@@ -81,19 +100,7 @@ def material(folder: Folder) -> Material:
     def both(part: str) -> tuple[Store, ...]:
         return tuple(store.read(folder.tokens(f"{part}-{side}"), size) for side, size in sides)
 
-    return Material("pairs", both("train"), both("valid"), facts["valid_bytes"], facts)
-
-
-def sides_of(data: Data, part: Split) -> tuple[Where, Split | None]:
-    """Where a part of the data is, and which split of it to read."""
-    name = data.train if isinstance(data.train, str) else ""
-    if name in CORPORA and not getattr(data, part):
-        return data.train, part
-    return getattr(data, part), None
-
-
-def has_own_held_out(data: Data) -> bool:
-    return bool(data.valid) or data.train in CORPORA
+    return Material(facts["kind"], both("train"), both("valid"), facts["valid_bytes"], facts)
 
 
 # ---- plain text
@@ -115,7 +122,7 @@ def _prepare_text(folder: Folder, recipe: Recipe) -> dict[str, Any]:
             chosen = read_texts(data.train, None) if part == "train" else iter(())
         return itertools.islice(chosen, (data.limit or None) if part == "train" else None)
 
-    tokenizer = _learn(folder.tokenizer, recipe, itertools.chain.from_iterable(documents("train")))
+    tokenizer = learn_tokenizer(folder.tokenizer, recipe, itertools.chain.from_iterable(documents("train")))
     skipped.clear()  # the same files come again, to be encoded
     sizes = {"train": 0, "valid": 0}
 
@@ -162,84 +169,77 @@ def _with_key(document: Iterator[str]) -> tuple[str, Iterator[str]]:
     return first[:1000], itertools.chain([first], document)
 
 
-# ---- pairs
+# ---- examples with two sides
 
 
-def _prepare_pairs(folder: Folder, recipe: Recipe) -> dict[str, Any]:
+def _prepare_examples(folder: Folder, recipe: Recipe, kind: Kind) -> dict[str, Any]:
     data, own = recipe.data, has_own_held_out(recipe.data)
     skipped: Counter[str] = Counter()
 
-    def pairs(part: Split) -> list[Pair]:
+    def examples(part: Split) -> list[Any]:
         where, split = sides_of(data, part) if own else (data.train, None)
         again = part == "valid" and not own  # the same file: what it lacks is counted once
-        found = read_pairs(where, split, skipped=None if again else skipped)
+        found = READERS[kind](where, split, None if again else skipped)
         if not own:  # by the source's text, so that no source is on both sides
-            found = (pair for pair in found if held_out(pair.source, data.share) == (part == "valid"))
+            found = (e for e in found if held_out(e.source, data.share) == (part == "valid"))
         return list(itertools.islice(found, (data.limit or None) if part == "train" else None))
 
-    train = pairs("train")
-    if recipe.text.shared:
-        source = target = _learn(folder.tokenizer, recipe, (text for pair in train for text in pair))
-    else:
-        source = _learn(folder.source_tokenizer, recipe, (pair.source for pair in train))
-        target = _learn(folder.tokenizer, recipe, (pair.target for pair in train))
+    train, valid = examples("train"), examples("valid")
+    if kind == "pairs":
+        tokenizers = _tokenizers(folder, recipe, train)
+    else:  # where one file is cut into both parts, a rare label may be in either
+        tokenizers = _tokenizer_and_labels(folder, recipe, train, labels_in(kind, train if own else [*train, *valid]))
     facts: dict[str, Any] = {}
-    facts |= _write_pairs(folder, "train", train, (source, target), (data.longest, skipped))
-    facts |= _write_pairs(folder, "valid", pairs("valid"), (source, target), (data.longest, skipped))
+    for part, chosen in (("train", train), ("valid", valid)):
+        sides, size = _within(data.longest, kind, chosen, tokenizers, skipped)
+        for side, tokens, tokenizer in zip(("source", "target"), sides, tokenizers, strict=True):
+            store.write(folder.tokens(f"{part}-{side}"), tokens, tokenizer.vocabulary)
+        facts |= {f"{part}_pairs": len(sides[0]), f"{part}_bytes": size}
+    name = "pair" if kind == "pairs" else "example"
     if not facts["train_pairs"]:
-        raise UserError(f"{data.train} has no pair to train on ({_reasons(skipped) or 'it is empty'}); check the data")
+        raise UserError(f"{data.train} has no {name} to train on ({reasons(skipped) or 'it is empty'}); check the data")
     if not facts["valid_pairs"]:
-        raise UserError(f"{data.train} has too few pairs to hold some out; give more, or a [data] valid file")
+        raise UserError(f"{data.train} has too few {name}s to hold some out; give more, or a [data] valid file")
     return {**facts, "skipped": dict(skipped)}
 
 
-def _write_pairs(
-    folder: Folder,
-    part: str,
-    pairs: Iterable[Pair],
-    tokenizers: tuple[Tokenizer, Tokenizer],
-    limits: tuple[int, Counter[str]],
-) -> dict[str, int]:
-    """Both sides' tokens, and how many pairs and target bytes they are."""
-    longest, skipped = limits
+def _tokenizers(folder: Folder, recipe: Recipe, train: list[Pair]) -> tuple[Tokenizer, Tokenizer]:
+    """Of both sides of pairs, saved."""
+    if recipe.text.shared:
+        both = learn_tokenizer(folder.tokenizer, recipe, (text for pair in train for text in pair))
+        return both, both
+    source = learn_tokenizer(folder.source_tokenizer, recipe, (pair.source for pair in train))
+    return source, learn_tokenizer(folder.tokenizer, recipe, (pair.target for pair in train))
+
+
+def _tokenizer_and_labels(
+    folder: Folder, recipe: Recipe, train: list[Any], labels: Labels
+) -> tuple[Tokenizer, Tokenizer]:
+    """Of texts and what they are called, saved. A text that a language model has read keeps its tokens."""
+    save(labels, folder.tokenizer)
+    if folder.first_weights.exists():
+        return load(folder.source_tokenizer), labels
+    return learn_tokenizer(folder.source_tokenizer, recipe, (example.source for example in train)), labels
+
+
+def _within(
+    longest: int, kind: Kind, examples: list[Any], tokenizers: tuple[Tokenizer, Tokenizer], skipped: Counter[str]
+) -> tuple[tuple[list[list[int]], list[list[int]]], int]:
+    """Both sides' tokens of the examples that are not too long, and how many bytes their targets are."""
     sides: tuple[list[list[int]], list[list[int]]] = ([], [])
     size = 0
-    stream = iter(pairs)
+    stream = iter(examples)
     while some := list(itertools.islice(stream, AT_ONCE)):
-        encoded = [t.encode_all([pair[i] for pair in some]) for i, t in enumerate(tokenizers)]
-        for pair, left, right in zip(some, *encoded, strict=True):
+        for example, left, right in zip(some, *encode(kind, some, tokenizers), strict=True):
             if max(len(left), len(right)) > longest:
                 skipped[f"longer than {longest} tokens"] += 1
                 continue
             sides[0].append(left)
             sides[1].append(right)
-            size += len(pair.target.encode())
-    for side, tokens, tokenizer in zip(("source", "target"), sides, tokenizers, strict=True):
-        store.write(folder.tokens(f"{part}-{side}"), tokens, tokenizer.vocabulary)
-    return {f"{part}_pairs": len(sides[0]), f"{part}_bytes": size}
-
-
-def _reasons(skipped: Counter[str]) -> str:
-    return ", ".join(f"{number} {reason}" for reason, number in skipped.items())
+            size += len(example.target.encode())
+    return sides, size
 
 
 def skipped_line(facts: dict[str, Any]) -> str:
     """What was left out, for the user; empty if nothing was."""
-    return f"left out {_reasons(Counter(facts['skipped']))}" if facts["skipped"] else ""
-
-
-def _learn(path: Path, recipe: Recipe, texts: Iterable[str]) -> Tokenizer:
-    """The tokenizer for these texts, saved."""
-    tokenizer = train_tokenizer(recipe.text.kind, list(_sample(texts)), recipe.text.size or None)
-    save(tokenizer, path)
-    return tokenizer
-
-
-def _sample(texts: Iterable[str]) -> Iterator[str]:
-    """Texts up to an amount that a tokenizer can learn from in seconds."""
-    left = SAMPLE
-    for text in texts:
-        yield text
-        left -= len(text)
-        if left < 0:
-            return
+    return f"left out {reasons(Counter(facts['skipped']))}" if facts["skipped"] else ""

@@ -1,10 +1,11 @@
 """What a person sees while a model trains: a progress bar on a terminal, a line for every look elsewhere; a picture."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -58,12 +59,14 @@ class Report:
     def look(self, entry: Entry) -> None:
         held = entry["held_out"]
         others = "  ".join(f"{name} {held[name]:.2f}" for name in ("bleu", "chrf", "exact") if name in held)
+        size = held.get("bits_per_byte")
+        figure = f"{size:.3f} bits/byte" if size is not None else f"accuracy {held['accuracy']:.4f}"
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, held=f"{held['loss']:.3f} {others}".strip())
         else:
             self.say(
                 f"step {entry['step']:,}: loss {entry['loss']:.3f}  held out {held['loss']:.4f} "
-                f"({held['bits_per_byte']:.3f} bits/byte)  {others}{'  ' if others else ''}"
+                f"({figure})  {others}{'  ' if others else ''}"
                 f"{entry['tokens_per_second']:,.0f} tokens/s{'  best' if entry['best'] else ''}"
             )
 
@@ -127,5 +130,36 @@ def draw_curve(path: Path, entries: list[dict[str, Any]]) -> None:
     axes.set_ylim(bottom=0)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
+    write_with(path, lambda partial: figure.savefig(partial, format="png", dpi=130))
+    plt.close(figure)
+
+
+def draw_confusion(path: Path, said: Sequence[str], wanted: Sequence[str]) -> None:
+    """How often each label (a row) was called what (a column): numbers in the cells, shades by the share of the row."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    names = sorted({*said, *wanted})
+    table = np.zeros((len(names), len(names)), int)
+    for ours, true in zip(said, wanted, strict=True):
+        table[names.index(true), names.index(ours)] += 1
+    shares = table / table.sum(1, keepdims=True).clip(min=1)
+    side = 0.5 * len(names)
+    figure, axes = plt.subplots(figsize=(side + 2.2, side + 1.8), layout="constrained")
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    for (row, column), number in np.ndenumerate(table):
+        if number:
+            colour = "white" if shares[row, column] > 0.55 else "black"
+            axes.text(column, row, f"{number}", ha="center", va="center", color=colour, fontsize=8)
+    axes.set_xticks(range(len(names)), names, rotation=60, ha="left", rotation_mode="anchor")
+    axes.set_yticks(range(len(names)), names)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    axes.xaxis.set_label_position("top")
+    axes.set_xlabel("said", loc="left")
+    axes.set_ylabel("wanted", loc="top")
+    axes.spines[:].set_color("#cccccc")
     write_with(path, lambda partial: figure.savefig(partial, format="png", dpi=130))
     plt.close(figure)

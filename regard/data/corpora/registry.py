@@ -10,6 +10,8 @@ from regard.data.corpora.cmudict import cmudict
 from regard.data.corpora.digits import COUNTS, digits
 from regard.data.corpora.phrases import phrases
 from regard.data.corpora.python_source import python_size, python_source
+from regard.data.corpora.scenes import COUNTS as SCENES
+from regard.data.corpora.scenes import captioned
 from regard.data.examples import SPLITS, Kind, Pair, Split
 
 PHRASES: dict[Split, int] = {"train": 100_000, "valid": 1_000, "test": 1_000}
@@ -62,6 +64,9 @@ CORPORA: dict[str, BuiltIn] = {
         _pairs("digits:copy", "digits, to be said again", _DRAWN, partial(digits, "copy")),
         _pairs("digits:reverse", "digits, to be said backwards", _DRAWN, partial(digits, "reverse")),
         _pairs("digits:sort", "digits, to be put in order", _DRAWN, partial(digits, "sort")),
+        BuiltIn(
+            "scenes", "captions", "drawn scenes and what is in them", lambda: f"{SCENES['train']:,} pictures", captioned
+        ),
         BuiltIn("python", "text", "the source of Python's standard library", python_size, python_source),
         _pairs(
             "cmudict",

@@ -1,0 +1,54 @@
+r"""Captions and the pictures that they speak of: from `image<TAB>caption` lines, JSON lines, or Flickr8k's own files.
+
+Flickr8k names an image once for each of its captions (`name.jpg#0<TAB>caption`) and lists the images of each part in
+files of their own; both are read as they come.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from regard.data.images import Pixels, Unreadable, read_picture
+from regard.errors import UserError
+
+NUMBERED = re.compile(r"#\d+$")
+
+
+class Captioned(NamedTuple):
+    """A picture with everything that is said of it. The pixels are not there until they are asked for."""
+
+    name: str
+    captions: tuple[str, ...]
+    pixels: Callable[[int], Pixels]
+    """The picture (3, side, side), for a number of pixels on each side."""
+
+
+def together(rows: Iterable[Sequence[str]], folder: Path, listed: Iterable[str] | None = None) -> Iterator[Captioned]:
+    """Rows of (image, caption) by image, in the order of the list, or else as the images first come."""
+    said: dict[str, list[str]] = {}
+    for name, caption in rows:
+        said.setdefault(NUMBERED.sub("", name.strip()), []).append(" ".join(caption.split()))
+    for name in said if listed is None else dict.fromkeys(line.strip() for line in listed if line.strip()):
+        if name not in said:
+            raise UserError(
+                f"image '{name}' is listed, but no line of the captions names it; check that they belong together"
+            )
+        path = folder / name
+        yield Captioned(name, tuple(said[name]), lambda side, path=path: read_picture(path, side))  # type: ignore[misc]
+
+
+def readable(examples: Iterable[Captioned], side: int, skipped: Counter[str]) -> Iterator[tuple[Captioned, Pixels]]:
+    """Examples with their pixels. Those that cannot be read are left out, counted, and the first of a kind named."""
+    first: dict[str, str] = {}
+    missed: Counter[str] = Counter()
+    for example in examples:
+        try:
+            yield example, example.pixels(side)
+        except Unreadable as error:
+            first.setdefault(error.reason, example.name)
+            missed[error.reason] += 1
+    for reason, number in missed.items():
+        noun = "picture" if number == 1 else "pictures"
+        skipped[f"{noun} {reason} (first: {first[reason]})"] += number

@@ -1,0 +1,107 @@
+"""Pictures: read from files, made square, kept as bytes on the disk, and changed a little in training."""
+
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from regard.config.pictures import Pictures
+from regard.data.files import no_such_file
+from regard.disk import write_with
+from regard.errors import UserError
+
+Pixels = NDArray[np.uint8]
+
+
+class Unreadable(UserError):
+    """A picture that cannot be read: an error where one is asked for, left out and counted in training."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+def read_picture(path: Path, side: int) -> Pixels:
+    """A file's pixels (3, side, side), red, green and blue. The shorter side is made to fit, the middle kept.
+
+    A camera's note on which way is up is obeyed; what is transparent becomes white.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(path) as image:
+                image.draft("RGB", (side, side))  # a JPEG can be unpacked small, which is many times faster
+                return as_pixels(image, side)
+    except UnidentifiedImageError:
+        raise Unreadable(
+            "not a picture",
+            f"{path} is not a picture, whatever its name says; give a JPEG, PNG, WebP, GIF, BMP or TIFF",
+        ) from None
+    except FileNotFoundError:
+        raise Unreadable("not there", str(no_such_file(path))) from None
+    except IsADirectoryError:
+        raise Unreadable("a folder", f"{path} is a folder where a picture is wanted; name a file in it") from None
+    except PermissionError:
+        raise Unreadable("not readable", f"cannot read {path}: permission denied; check its permissions") from None
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise Unreadable(
+            "too large", f"{path} has more than {Image.MAX_IMAGE_PIXELS:,} pixels; make it smaller"
+        ) from None
+    except (OSError, SyntaxError, ValueError, EOFError):  # what Pillow's many decoders say of a broken file
+        raise Unreadable("damaged or cut short", f"{path} is damaged or cut short; fetch or save it again") from None
+
+
+def as_pixels(image: Image.Image, side: int) -> Pixels:
+    """A picture of any size and mode as bytes (3, side, side)."""
+    upright = ImageOps.exif_transpose(image)
+    if upright.has_transparency_data:
+        upright = upright.convert("RGBA")
+        upright = Image.alpha_composite(Image.new("RGBA", upright.size, "white"), upright)
+    square = ImageOps.fit(upright.convert("RGB"), (side, side), Image.Resampling.BICUBIC)
+    return np.ascontiguousarray(np.asarray(square).transpose(2, 0, 1))
+
+
+def write_pictures(path: Path, pictures: Iterable[Pixels]) -> None:
+    """Pixels in a row in one file, written as they come: they need not fit in memory together."""
+
+    def pour(partial: Path) -> None:
+        with partial.open("wb") as file:
+            for pixels in pictures:
+                file.write(pixels.tobytes())
+
+    write_with(path, pour)
+
+
+def read_pictures(path: Path, side: int) -> Pixels:
+    """What `write_pictures` wrote, as (N, 3, side, side), without reading it into memory."""
+    if not path.stat().st_size:
+        return np.zeros((0, 3, side, side), np.uint8)
+    return np.memmap(path, np.uint8, "r").reshape(-1, 3, side, side)
+
+
+def changed(pixels: Pixels, settings: Pictures, random: np.random.Generator) -> Pixels:
+    """Each picture (B, 3, Y, X) moved, brightened and mirrored a little, as chance has it: all of it from `random`.
+
+    x' = mean + (1 + c) (x − mean) + 255 b, with c and b up to ± colour. What a move leaves empty, the edge fills.
+    """
+    count, _, side, _ = pixels.shape
+    # Always the same number of draws, so that one setting does not change what another does.
+    move = np.rint(random.uniform(-settings.shift, settings.shift, (count, 2)) * side).astype(int)
+    contrast, brightness = random.uniform(-settings.colour, settings.colour, (2, count, 1, 1, 1))
+    mirrored = random.random((count, 1, 1, 1)) < 0.5
+    after: Pixels = pixels
+    if settings.shift:
+        places = np.arange(side)
+        rows = np.clip(places + move[:, :1], 0, side - 1)[:, None, :, None]  # (B, 1, Y, 1)
+        columns = np.clip(places + move[:, 1:], 0, side - 1)[:, None, None, :]  # (B, 1, 1, X)
+        pictures, colours = np.arange(count)[:, None, None, None], np.arange(3)[None, :, None, None]
+        after = after[pictures, colours, rows, columns]
+    if settings.colour:
+        mean = after.mean((1, 2, 3), keepdims=True)
+        after = np.clip(np.rint(mean + (1 + contrast) * (after - mean) + 255 * brightness), 0, 255).astype(np.uint8)
+    if settings.flip:
+        after = np.where(mirrored, after[..., ::-1], after)
+    return after

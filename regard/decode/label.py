@@ -1,0 +1,71 @@
+"""Classes and tags: answers in step with what was read, so that one pass gives all of them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.decode.align import words_of
+from regard.decode.batches import BATCH, in_order, padded
+from regard.look.alignment import attention_to_source
+from regard.models.model import Model, Source
+from regard.text import START, STOP, Labels, Tokenizer
+from regard.text.labels import in_step, pieces_of_words
+from regard.text.special import NAMES
+
+
+def classify(
+    model: Model, tokenizer: Tokenizer, labels: Labels, texts: Iterable[str], batch: int = BATCH
+) -> Iterator[dict[str, float]]:
+    """Every label with its probability, the most probable first, for each text in order."""
+    asked = ((tokenizer.encode(text), 1) for text in texts)
+    for (likely,) in probabilities(model, asked, batch):
+        yield dict(sorted(zip(labels.names, likely.tolist(), strict=True), key=lambda pair: -pair[1]))
+
+
+def tag(
+    model: Model, tokenizer: Tokenizer, labels: Labels, sentences: Iterable[Sequence[str]], batch: int = BATCH
+) -> Iterator[list[str]]:
+    """The most probable tag of each word of each sentence: what is said at its last token, as in training."""
+
+    def together(some: list[list[list[int]]]) -> list[list[str]]:
+        sources = [[token for word in words for token in word] for words in some]
+        found = _together(model, [(source, len(source)) for source in sources])
+        last = [torch.tensor(in_step(words, [1] * len(words)), dtype=torch.bool) for words in some]
+        return [[labels.names[i] for i in p[at].argmax(-1).tolist()] for p, at in zip(found, last, strict=True)]
+
+    pieces = (pieces_of_words(tokenizer, words) for words in sentences)
+    return in_order(pieces, lambda words: sum(map(len, words)), together, batch)
+
+
+def probabilities(
+    model: Model, asked: Iterable[tuple[Sequence[int], int]], batch: int = BATCH
+) -> Iterator[Float[Tensor, "T L"]]:
+    """p(label | x) at the first T positions, for each source and the T that is asked for."""
+    return in_order(asked, lambda one: len(one[0]), lambda some: _together(model, some), batch)
+
+
+@torch.inference_mode()
+def _together(model: Model, asked: Sequence[tuple[Sequence[int], int]]) -> list[Tensor]:
+    device = next(model.parameters()).device
+    tokens, keep = padded([[*map(int, source), STOP] for source, _ in asked])
+    state = model.start(Source(tokens.to(device), keep.to(device)))
+    scores, _ = model(torch.full((len(asked), max(1, *(steps for _, steps in asked))), START, device=device), state)
+    likely = torch.softmax(scores[..., len(NAMES) :].float(), -1).cpu()  # special tokens are no labels
+    return [likely[row, :steps] for row, (_, steps) in enumerate(asked)]
+
+
+def word_weights(model: Model, tokenizer: Tokenizer, text: str) -> list[tuple[str, float]]:
+    """How much of its attention a classifier gave to each word of a text, and to the stop behind it.
+
+    What lies between words and is a token by itself is left out: together they are at most 1.
+    """
+    tokens = tokenizer.encode(text)
+    *weights, at_stop = attention_to_source(model, torch.tensor([*tokens, STOP]), torch.tensor([START]))[0].tolist()
+    words, owners = words_of(tokenizer, text, tokens)
+    found = [0.0] * len(words)
+    for owner, weight in zip(owners, weights, strict=True):
+        if owner >= 0:
+            found[owner] += weight
+    return [*zip(words, found, strict=True), (NAMES[STOP], at_stop)]

@@ -1,0 +1,51 @@
+"""Token to tag: many to many, in step."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from regard.errors import UserError
+from regard.layers.dropout import Dropout
+from regard.layers.history import positions
+from regard.layers.state import State
+from regard.models.encoder import Encoder
+from regard.models.model import Model, Source, check_fed
+
+
+class Tagger(Model):
+    """p(y_t | x) = softmax(W h_t), h_1 … h_S = encoder(x_1 … x_S): the t-th answer is about the t-th token read.
+
+    The state is the vectors of the kept positions, in front; which of them is the last; and how many have been asked
+    for. What is fed says how many answers are wanted and is not read. Behind the source the last vector answers.
+    """
+
+    def __init__(self, encoder: Encoder, head: nn.Linear, dropout: float) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.head = head
+        self.dropout = Dropout(dropout)
+
+    def start(self, source: Source | None = None, batch: int = 1) -> State:
+        if source is None:
+            raise UserError("a tagger wants a source, found none; call start(Source(tokens))")
+        vectors, keep = self.encoder(source)[:2]
+        nothing = torch.zeros(len(vectors), dtype=torch.long, device=vectors.device)
+        if keep is None:
+            return vectors, nothing + vectors.shape[1] - 1, nothing
+        order = torch.argsort(~keep, dim=1, stable=True)  # (B, S): kept positions first, in their order
+        return _at(vectors, order), (keep.sum(1) - 1).clamp(min=0), nothing
+
+    def forward(
+        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B T V"], State]:
+        check_fed(tokens, state)
+        vectors, last, asked = state
+        where, asked = positions(asked, tokens.shape[1], keep)  # (B, T), (B,)
+        answering = _at(vectors, torch.minimum(where, last[:, None]))
+        return self.head(self.dropout(answering)), (vectors, last, asked)
+
+
+def _at(vectors: Float[Tensor, "B S D"], places: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+    """Each row's vectors at its places."""
+    rows = torch.arange(len(vectors), device=vectors.device)
+    return vectors[rows[:, None], places]
