@@ -192,7 +192,7 @@ def test_a_device_that_is_not_there(refused):
 def test_a_model_that_does_not_suit_the_data(refused):
     assert refused("train", "--data.train", tiny.write_text(Path.cwd()).name, *PAIRS, *SMALL) == (
         "data.train holds text, which wants a model of kind 'language-model', found 'seq2seq'; "
-        "change [model] kind, or the data"
+        "change [model], or the data"
     )
 
 

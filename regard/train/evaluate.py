@@ -102,8 +102,10 @@ def answering(model: Model) -> Iterator[None]:
     """Nothing is dropped meanwhile."""
     training = model.training
     model.eval()
-    yield
-    model.train(training)
+    try:
+        yield
+    finally:
+        model.train(training)
 
 
 def answers(
