@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -423,9 +424,13 @@ def test_control_c_keeps_what_is_translated(run, tmp_path):
         process.stdin.flush()
         while not (tmp_path / "out.txt").exists() or (tmp_path / "out.txt").read_bytes().count(b"\n") < 3:
             assert process.poll() is None
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        err = process.stderr.read()
-        assert (process.wait(30), err) == (130, b"")
+        try:
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        assert (process.returncode, err) == (130, b"")
     assert (tmp_path / "out.txt").read_bytes().count(b"\n") == 3
 
 
