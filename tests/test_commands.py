@@ -7,7 +7,9 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from regard.config import Text
 from regard.train.loop import train
 from regard.train.report import Report
 
+HEEDING = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # Ctrl-C, also where tests run in the background
 RNN = tiny.CELLS["rnn"]
 LEARNED = replace(tiny.BLOCKS, positions="learned", longest=20)
 RUNS = {
@@ -220,7 +223,7 @@ def test_text_is_shown_as_it_is_made(run):
     """The first characters are there long before the last ones are made."""
     words = tiny.command("write", run("lm"), "--prompt", "the ", "--length", "1000000", "--choose", "argmax")
     with subprocess.Popen(words, env=tiny.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as process:  # fmt: skip
+                          stderr=subprocess.PIPE, preexec_fn=HEEDING) as process:  # fmt: skip
         first = os.read(process.stdout.fileno(), 6)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
@@ -414,14 +417,20 @@ def test_a_full_disk(run):
 def test_control_c_keeps_what_is_translated(run, tmp_path):
     """The input never ends, the first window is answered, then somebody stops it."""
     words = tiny.command("translate", run("pairs"), "--batch", "1", "--output", tmp_path / "out.txt")
-    with subprocess.Popen(words, env=tiny.environment(), stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        words, env=tiny.environment(), stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=HEEDING
+    ) as process:
         process.stdin.write(b"one\n\ntwo three\n")
         process.stdin.flush()
         while not (tmp_path / "out.txt").exists() or (tmp_path / "out.txt").read_bytes().count(b"\n") < 3:
             assert process.poll() is None
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        err = process.stderr.read()
-        assert (process.wait(30), err) == (130, b"")
+        try:
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        assert (process.returncode, err) == (130, b"")
     assert (tmp_path / "out.txt").read_bytes().count(b"\n") == 3
 
 

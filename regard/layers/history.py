@@ -101,14 +101,21 @@ class History(Part):
         new = self.each * steps
         kept = None
         if self.kept is not None or keep is not None or self.each > 1:
-            ones = torch.ones(len(self) // self.each, 1, new, dtype=torch.bool, device=device)
-            added = ones if keep is None else keep.reshape(len(ones), 1, new)  # (R, T) → (G, 1, K·T)
-            if self.each > 1:  # each row sees what it wrote itself
-                added = added & torch.eye(self.each, dtype=torch.bool, device=device).repeat_interleave(steps, 1)
-            before = ones.new_ones(len(ones), 1, self.length) if self.kept is None else self.kept
-            each = max(before.shape[1], added.shape[1])
-            kept = torch.cat([before.expand(-1, each, -1), added.expand(-1, each, -1)], 2)
+            added = self._own(steps, keep)
+            before = self.kept
+            if before is None:
+                before = torch.ones(1, 1, self.length, dtype=torch.bool, device=device)
+            shape = len(self) // self.each, max(before.shape[1], added.shape[1]), -1  # (G, k, …)
+            kept = torch.cat([before.expand(shape), added.expand(shape)], 2)
         return where, History(count, kept, self.length + new, self.each)
+
+    def _own(self, steps: int, keep: Bool[Tensor, "R T"] | None) -> Bool[Tensor, "g k KT"]:
+        """Which of the new positions of its group a row may look at: what it was fed itself, where that is real."""
+        new, device = self.each * steps, self.count.device
+        if self.each == 1 and keep is None:
+            return torch.ones(1, 1, new, dtype=torch.bool, device=device)
+        own = torch.eye(self.each, dtype=torch.bool, device=device).repeat_interleave(steps, 1)[None]  # (1, K, K·T)
+        return own if keep is None else own & keep.reshape(len(self) // self.each, 1, new)
 
     def view(self, steps: int, causal: bool) -> View:
         """What the newest `steps` tokens of every row may look at."""
@@ -118,7 +125,7 @@ class History(Part):
             return View(self._up_to_themselves(steps))
         if self.kept is None:
             return View()
-        return View(self.kept.repeat_interleave(steps, 1)[:, None] if self.kept.shape[1] > 1 else self.kept[:, None])
+        return View(self._for_every_query(self.kept, steps)[:, None])
 
     def _up_to_themselves(self, steps: int) -> Bool[Tensor, "g 1 t N"]:
         """For K rows of T queries each: no query looks at a later position of its own row."""
@@ -126,6 +133,10 @@ class History(Part):
         order = torch.arange(new, device=self.count.device) % steps  # which of its row's new tokens a position is
         mask = torch.cat([order.new_ones(new, self.length - new, dtype=torch.bool), order[:, None] >= order], 1)[None]
         if self.kept is not None:
-            kept = self.kept.repeat_interleave(steps, 1) if self.kept.shape[1] > 1 else self.kept
-            mask = mask & kept
+            mask = mask & self._for_every_query(self.kept, steps)
         return mask[:, None]
+
+    @staticmethod
+    def _for_every_query(kept: Bool[Tensor, "G k N"], steps: int) -> Bool[Tensor, "G t N"]:
+        """A row's line once for each of its T queries; one line for all rows is enough for all their queries."""
+        return kept if kept.shape[1] == 1 or steps == 1 else kept.repeat_interleave(steps, 1)

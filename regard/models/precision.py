@@ -15,7 +15,7 @@ from regard.models.decoder import Decoder
 from regard.models.model import Model
 
 PRECISIONS = ("float32", "int8")
-WORTH_IT = 1 << 17  # numbers; smaller matrices stay in the cache, and rounding their inputs costs more than it saves
+WORTH_IT = 1 << 15  # numbers; smaller matrices stay in the cache, and rounding their inputs costs more than it saves
 
 
 class Int8(nn.Module):
