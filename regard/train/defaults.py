@@ -15,7 +15,7 @@ def model_for(name: str, kind: str, tokens: int) -> ModelConfig:
     if kind == "captions":
         side = Transformer(width=128, layers=2, heads=4, dropout=dropout)
         cells = Recurrent(name, width=256, layers=1, dropout=dropout)  # type: ignore[arg-type]
-        return Seq2Seq(Vision(stages=4, width=128), side if name == "transformer" else cells, similarity="bilinear")
+        return Seq2Seq(Vision(stages=4, width=128), side if name == "transformer" else cells)
     if kind == "text":
         if name == "transformer":
             layers, width = (4, 128) if little else (6, 256)
