@@ -19,16 +19,16 @@ from torch import Tensor, nn
 
 from regard.config import LanguageModel, ModelConfig, Recipe, Seq2Seq, Transformer, Vision, recipe_from, to_table
 from regard.config.recipe import read_toml
-from regard.decode.align import align
 from regard.decode.batches import BATCH
 from regard.decode.describe import describe
-from regard.decode.label import classify, tag, word_weights
+from regard.decode.label import classify, tag
 from regard.decode.probability import Pair, Scored, score_pairs, score_texts
 from regard.decode.translate import Search, Translation, translate
 from regard.decode.write import Writing, write
 from regard.disk import write_text, write_with
 from regard.errors import UserError
 from regard.look.alignment import paths_over_source
+from regard.look.words import align, word_weights
 from regard.models.build import build
 from regard.models.ensemble import Ensemble
 from regard.models.model import Model

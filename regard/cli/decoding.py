@@ -11,11 +11,11 @@ from typing import Any, TextIO
 from regard.cli.command import Command, no_settings
 from regard.cli.lines import STANDARD, at_terminal, count_lines, one_line, output_to, read_lines, read_text
 from regard.cli.options import add_file, add_run, add_search, add_settings, batch_of, wishes
-from regard.decode.align import pharaoh
 from regard.decode.probability import Pair
 from regard.decode.translate import Search, Translation
 from regard.decode.write import Writing
 from regard.errors import UserError
+from regard.look.words import pharaoh
 from regard.runs import load_run
 
 WRITING = {

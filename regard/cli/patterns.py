@@ -14,11 +14,12 @@ from regard.cli.command import Command, no_settings
 from regard.cli.lines import one_line, output_to, read_lines
 from regard.cli.options import add_file, add_run, add_search, batch_of, wishes
 from regard.data.images import read_picture
-from regard.decode.describe import LONGEST, looks
+from regard.decode.describe import LONGEST
 from regard.decode.translate import Search
 from regard.errors import UserError
 from regard.look.alignment import paths_over_source
 from regard.look.overlay import draw_overlay
+from regard.look.words import looks
 from regard.runs import load_run
 
 CAPTIONS = {

@@ -1,16 +1,15 @@
-"""What a model says of pictures, and where it looked for each word: translation from a picture."""
+"""What a model says of pictures: translation from a picture."""
 
 from collections.abc import Iterable, Iterator
 
 import torch
-from jaxtyping import Float, UInt8
+from jaxtyping import UInt8
 from torch import Tensor
 
 from regard.decode.batches import BATCH, in_order
 from regard.decode.translate import Plan, Search, Translation
-from regard.look.alignment import attention_to_source
 from regard.models.model import Model, Source
-from regard.text import START, Tokenizer
+from regard.text import Tokenizer
 
 LONGEST = 60  # tokens of a caption at most, where nobody said how many
 
@@ -31,11 +30,3 @@ def describe(
         return [plan.texts(found) for found in plan.search(model, Source(torch.stack(group).to(device)), LONGEST)]
 
     return in_order(pictures, lambda picture: 1, answer, batch)
-
-
-def looks(
-    model: Model, tokenizer: Tokenizer, picture: UInt8[Tensor, "3 Y X"], caption: Translation
-) -> tuple[list[str], Float[Tensor, "T S"]]:
-    """The words of a caption, and the weight of every region when each of them was said."""
-    weights = attention_to_source(model, picture, torch.tensor([START, *caption.tokens[:-1]]))
-    return [tokenizer.decode([token]).strip() for token in caption.tokens], weights

@@ -6,9 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.decode.align import words_of
 from regard.decode.batches import BATCH, in_order, padded
-from regard.look.alignment import attention_to_source
 from regard.models.model import Model, Source
 from regard.text import START, STOP, Labels, Tokenizer
 from regard.text.labels import in_step, pieces_of_words
@@ -54,18 +52,3 @@ def _together(model: Model, asked: Sequence[tuple[Sequence[int], int]]) -> list[
     scores, _ = model(torch.full((len(asked), max(1, *(steps for _, steps in asked))), START, device=device), state)
     likely = torch.softmax(scores[..., len(NAMES) :].float(), -1).cpu()  # special tokens are no labels
     return [likely[row, :steps] for row, (_, steps) in enumerate(asked)]
-
-
-def word_weights(model: Model, tokenizer: Tokenizer, text: str) -> list[tuple[str, float]]:
-    """How much of its attention a classifier gave to each word of a text, and to the stop behind it.
-
-    What lies between words and is a token by itself is left out: together they are at most 1.
-    """
-    tokens = tokenizer.encode(text)
-    *weights, at_stop = attention_to_source(model, torch.tensor([*tokens, STOP]), torch.tensor([START]))[0].tolist()
-    words, owners = words_of(tokenizer, text, tokens)
-    found = [0.0] * len(words)
-    for owner, weight in zip(owners, weights, strict=True):
-        if owner >= 0:
-            found[owner] += weight
-    return [*zip(words, found, strict=True), (NAMES[STOP], at_stop)]

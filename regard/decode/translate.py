@@ -2,16 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from regard.config.settings import Settings, at_least
 from regard.decode.batches import BATCH, in_order, padded, room_for
 from regard.decode.beam import Hypothesis, Length, average, beam, length_penalty
 from regard.decode.rules import AtLeast, Never, NoRepeatedNgram, Rule
 from regard.errors import UserError
-from regard.look.alignment import Alignment
 from regard.models.model import Model, Source
 from regard.text import START, STOP, UNKNOWN, Tokenizer
 
@@ -59,6 +60,14 @@ class Search(Settings):
             for banned in self.never:
                 if banned in wanted:
                     raise UserError(f"'{wanted}' must appear and '{banned}' must not; drop one of the two")
+
+
+class Alignment(NamedTuple):
+    """Weights from every word written (rows) to every word read (columns)."""
+
+    source: Sequence[str]
+    target: Sequence[str]
+    weights: Float[Tensor, "T S"]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,5 @@
 """Where an encoder–decoder looked in its source while it wrote: an alignment that nobody taught it."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
@@ -14,14 +11,6 @@ from regard.models.model import Model, Source
 
 # How the paths of such weights end.
 OVER_THE_SOURCE = ("layer.attention.weights", "cross_attention.weights", "pooling.attention.weights")
-
-
-class Alignment(NamedTuple):
-    """Weights from every word written (rows) to every word read (columns)."""
-
-    source: Sequence[str]
-    target: Sequence[str]
-    weights: Float[Tensor, "T S"]
 
 
 def over_source(model: Model) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.text import Text
 
-from regard.look.alignment import Alignment
+from regard.decode.translate import Alignment
 
 SHADES = " ·░▒▓█"
 HONEST = "where it looked, not why it answered"

@@ -1,15 +1,16 @@
-"""An alignment that comes with a translation: attention between tokens, merged into the words of both texts."""
+"""Attention between tokens, merged into the words that people see."""
 
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 from torch import Tensor
 
-from regard.decode.translate import Translation
-from regard.look.alignment import Alignment, attention_to_source
+from regard.decode.translate import Alignment, Translation
+from regard.look.alignment import attention_to_source
 from regard.models.model import Model
 from regard.text import START, STOP, Tokenizer
+from regard.text.special import NAMES
 
 _BLANKS = b" \t\n\r\v\f"
 
@@ -44,6 +45,29 @@ def pharaoh(alignment: Alignment) -> str:
         if row[best] > 1 - sum(row):
             links.append(f"{best}-{t}")
     return " ".join(links)
+
+
+def word_weights(model: Model, tokenizer: Tokenizer, text: str) -> list[tuple[str, float]]:
+    """How much of its attention a classifier gave to each word of a text, and to the stop behind it.
+
+    What lies between words and is a token by itself is left out: together they are at most 1.
+    """
+    tokens = tokenizer.encode(text)
+    *weights, at_stop = attention_to_source(model, torch.tensor([*tokens, STOP]), torch.tensor([START]))[0].tolist()
+    words, owners = words_of(tokenizer, text, tokens)
+    found = [0.0] * len(words)
+    for owner, weight in zip(owners, weights, strict=True):
+        if owner >= 0:
+            found[owner] += weight
+    return [*zip(words, found, strict=True), (NAMES[STOP], at_stop)]
+
+
+def looks(
+    model: Model, tokenizer: Tokenizer, picture: UInt8[Tensor, "3 Y X"], caption: Translation
+) -> tuple[list[str], Float[Tensor, "T S"]]:
+    """The words of a caption, and the weight of every region when each of them was said."""
+    weights = attention_to_source(model, picture, torch.tensor([START, *caption.tokens[:-1]]))
+    return [tokenizer.decode([token]).strip() for token in caption.tokens], weights
 
 
 def words_of(tokenizer: Tokenizer, text: str, tokens: Sequence[int]) -> tuple[list[str], list[int]]:

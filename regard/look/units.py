@@ -1,0 +1,72 @@
+"""Single cells and heads by name, and what it takes to hold one still.
+
+A cell is one number at a tap with axes "B T D" (or F): `layer.layers.0.cells[17]`. A head is one of the H of an
+attention layer, by that layer's path: `layer.blocks.0.self_attention[3]`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from torch import Tensor
+
+from regard.errors import UserError, unknown
+from regard.layers.tap import Listener
+from regard.look.trace import Trace
+
+WEIGHTS, MIXED = ".weights", ".mixed"  # of an attention layer: a_{t,i}, and y_t of each head
+
+
+class Unit(NamedTuple):
+    """One cell or one head."""
+
+    path: str
+    number: int
+    head: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.path}[{self.number}]"
+
+
+def cells_in(seen: Trace) -> dict[str, int]:
+    """Every tap of cells that was heard, and how many there are at it."""
+    return {
+        path: seen.calls[path][0].shape[-1] for path in seen if seen.axes(path) in (["B", "T", "D"], ["B", "T", "F"])
+    }
+
+
+def heads_in(seen: Trace) -> dict[str, int]:
+    """Every attention layer whose weights were heard, and how many heads it has."""
+    return {path.removesuffix(WEIGHTS): seen.calls[path][0].shape[1] for path in seen if path.endswith(WEIGHTS)}
+
+
+def unit_named(name: str, seen: Trace) -> Unit:
+    """The unit that somebody means by `path[index]`."""
+    match = re.fullmatch(r"(.+)\[(\d+)\]", name)
+    cells, heads = cells_in(seen), heads_in(seen)
+    if not match:
+        example = next(iter([*cells, *heads]), "layer.layers.0.hidden")
+        raise UserError(f"a unit is written path[number], found '{name}'; for example {example}[0]")
+    path, number = match[1], int(match[2])
+    both = cells | heads
+    if path not in both:
+        raise unknown("unit", path, both)
+    if number >= both[path]:
+        raise UserError(f"{path} has units 0 to {both[path] - 1}, found {number}")
+    return Unit(path, number, path in heads)
+
+
+def clamped(unit: Unit, value: float = 0.0) -> Mapping[str, Listener]:
+    """Edits for `patch`: a cell that always says `value`; a head that adds `value` to the sum, nothing if it is 0."""
+
+    def cell(values: Tensor) -> Tensor:
+        values = values.clone()
+        values[..., unit.number] = value
+        return values
+
+    def head(mixed: Tensor) -> Tensor:
+        mixed = mixed.clone()
+        mixed[:, unit.number] = value
+        return mixed
+
+    return {unit.path + MIXED: head} if unit.head else {unit.path: cell}

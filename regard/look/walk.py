@@ -1,0 +1,63 @@
+"""A long text, read by a language model in pieces: what it expected, and what passed at its taps, a piece at a time."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.layers.state import State
+from regard.look.trace import Trace, trace
+from regard.models.model import Model
+from regard.text import START
+
+ROWS, WINDOW = 64, 256
+
+
+class Piece(NamedTuple):
+    """The same stretch of every row. Position t is where token t has just been read."""
+
+    place: Int[Tensor, "B T"]
+    """Where in the text each token stands; −1: filling at the end of the last row."""
+    logs: Float[Tensor, "B T"]
+    """log p(token t | what came before it)."""
+    seen: Trace
+    """What passed when token t was read. Where windows start afresh, attention also sees the start token, at S = 0."""
+
+
+@torch.inference_mode()
+def walk(
+    model: Model,
+    tokens: Int[Tensor, " N"],
+    patterns: Sequence[str],
+    *,
+    carry: bool,
+    rows: int = ROWS,
+    window: int = WINDOW,
+) -> Iterator[Piece]:
+    """Cuts the text into rows that are read side by side, `window` tokens at a time.
+
+    `carry`: a row goes on with its state (a recurrent model, whose state does not grow); otherwise every window starts
+    afresh, as in training. No patterns: nobody listens, and the fused kernels do the work.
+    Nothing is kept from piece to piece but the state, so the length of a text costs time, not memory.
+    """
+    rows = max(1, min(rows, len(tokens) // window))
+    length = -(-len(tokens) // rows)
+    device = next(model.parameters()).device
+    place = torch.arange(rows * length).view(rows, length)
+    place = place.where(place < len(tokens), -1)
+    state: State = None
+    expected = torch.empty(rows, 0)
+    for begin in range(0, length, window):
+        here = place[:, begin : begin + window]  # (B, T)
+        fed = tokens[here.clamp(min=0)].to(device)
+        if state is None or not carry:
+            expected, state = model.step(torch.full((rows,), START, device=device), model.start(None, rows))
+        with trace(model, *patterns) if patterns else nullcontext(Trace({})) as seen:
+            scores, state = model(fed, state)
+        before = torch.cat([expected[:, None], scores[:, :-1]], 1)  # (B, T, V): what stood there when t was read
+        expected = scores[:, -1]
+        logs = before.log_softmax(-1).gather(2, fed[..., None])[..., 0]
+        yield Piece(here, logs.cpu(), seen)
