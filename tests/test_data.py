@@ -178,6 +178,18 @@ def test_labels_come_before_a_tab_or_the_first_space():
 # Lines of JSON
 
 
+def test_the_headline_says_what_a_csv_file_holds():
+    write("films.csv", 'id,text,label\r\n1,"good, they say",2\r\n\r\n2,"a ""film""\r\non two lines",1\r\n')
+    write("pairs.csv.gz", "source,target\na,b\n,c\n")
+    assert [kind_of(name) for name in ("films.csv", "pairs.csv.gz")] == ["labels", "pairs"]
+    assert [tuple(row) for row in read_labelled("films.csv", None)] == [
+        ("2", "good, they say"),
+        ("1", 'a "film"\non two lines'),
+    ]
+    assert documents("films.csv") == ["good, they say", 'a "film"\non two lines']
+    assert pairs("pairs.csv.gz") == [("a", "b")]
+
+
 def test_the_keys_of_the_first_line_say_what_a_jsonl_file_holds():
     write("text.jsonl", '\n{"text": "a\\nb", "id": 3}\r\n{"text": "c\u2028d"}\n')
     write("pairs.jsonl.gz", '{"source": "a", "target": "b"}\n{"source": "", "target": "b"}\n')
@@ -372,6 +384,17 @@ MISTAKES = {
         {"a.jsonl": '{"text": "a"}\n{"text": \n'},
         lambda: documents("a.jsonl"),
         "line 2 of a.jsonl, '{\"text\": ', is not a JSON object; write one on each line",
+    ),
+    "a table with a comma too many": (
+        {"a.csv": "label,text\ngood,a\nbad,well, no\n"},
+        lambda: labelled("a.csv"),
+        "line 3 of a.csv has 3 fields, its headline has 2; put a field that has commas in quotation marks",
+    ),
+    "a table without a headline": (
+        {"a.csv": "good,a film\nbad,a film\n"},
+        lambda: kind_of("a.csv"),
+        "line 2 of a.csv has the keys 'good, a film'; wanted are source and target, or label and text, or text, "
+        "or image and caption",
     ),
     "JSON, but no object": (
         {"a.jsonl": "[1]"},

@@ -5,9 +5,11 @@ whose lines belong together. A built-in name comes first: `./python` is the file
 packed as .gz or .xz.
 """
 
+import csv
 import json
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -44,7 +46,9 @@ KEYS: dict[Kind, tuple[str, ...]] = {
     "text": ("text",),
     "captions": ("image", "caption"),
 }
-"""What a line of JSON holds, for each kind of example that can be written so."""
+"""What a line of JSON or of a table holds, for each kind of example that can be written so."""
+KEYED = (".jsonl", ".csv")
+"""Files whose lines say by name what is what: objects, and tables with a headline."""
 NAMED: dict[str, tuple[Kind, ...]] = {".tsv": ("pairs", "labels", "tags", "captions"), ".conllu": ("tags",)}
 """What files can hold whose names end so, the likeliest first."""
 LONE = re.compile("[\ud800-\udfff]")
@@ -58,7 +62,7 @@ def kind_of(where: Where, told: Kind | None = None) -> Kind:
 
 
 def _kinds_of(where: Where) -> tuple[Kind, ...]:
-    """What a corpus can hold by its name, the likeliest first; of a .jsonl file, by the keys of its first line."""
+    """What a corpus can hold by its name, the likeliest first; of a .jsonl or .csv file, by its first keys."""
     found = _find(where)
     if isinstance(found, BuiltIn):
         return (found.kind,)
@@ -67,7 +71,7 @@ def _kinds_of(where: Where) -> tuple[Kind, ...]:
     ending = _format(found[0])
     if len(found) == 2:
         return ("pairs", "captions")
-    if ending != ".jsonl":
+    if ending not in KEYED:
         return NAMED.get(ending, ("text", "labels", "tags", "captions"))
     number, first = next(_objects(found[0]), (0, {"text": ""}))  # only blank lines: the reader says so
     for kind, keys in KEYS.items():
@@ -78,7 +82,7 @@ def _kinds_of(where: Where) -> tuple[Kind, ...]:
 
 
 def read_texts(where: Where, split: Split | None, skipped: Counter[str] | None = None) -> Iterator[Iterator[str]]:
-    """Documents, each in pieces: a file is one, a folder has one in each file, a .jsonl file one in each line.
+    """Documents, each in pieces: a file is one, a folder has one in each file, a .jsonl or .csv file one in each line.
 
     `split` chooses a part of a built-in corpus, or None for all of it; a file has no parts. `skipped` counts what was
     left out, by reason.
@@ -90,14 +94,14 @@ def read_texts(where: Where, split: Split | None, skipped: Counter[str] | None =
     for path in found:
         if path.is_dir():
             yield from (read_pieces(file) for file in text_files(path, skipped))
-        elif _format(path) == ".jsonl":
-            yield from (iter(row) for row in _filled(_from_json(path, "text"), path, skipped))
+        elif _format(path) in KEYED:
+            yield from (iter(row) for row in _filled(_from_keys(path, "text"), path, skipped))
         else:
             yield read_pieces(path)
 
 
 def read_pairs(where: Where, split: Split | None, skipped: Counter[str] | None = None) -> Iterator[Pair]:
-    """Pairs, from two parallel files, a .jsonl file, or any file of lines `source<TAB>target`.
+    """Pairs, from two parallel files, a .jsonl or .csv file, or any file of lines `source<TAB>target`.
 
     Further columns are ignored: files of translations often name the translator there.
     """
@@ -105,7 +109,7 @@ def read_pairs(where: Where, split: Split | None, skipped: Counter[str] | None =
 
 
 def read_labelled(where: Where, split: Split | None, skipped: Counter[str] | None = None) -> Iterator[Labelled]:
-    """Labelled texts, from a .jsonl file or from lines `label<TAB>text`; `label text` if the first line has no tab."""
+    """Labelled texts, from a .jsonl or .csv file or lines `label<TAB>text`; `label text` if the first has no tab."""
     return starmap(Labelled, _rows(where, "labels", split, skipped))
 
 
@@ -128,7 +132,7 @@ def read_tagged(where: Where, split: Split | None, skipped: Counter[str] | None 
 def read_captions(
     where: Where, split: Split | None, folder: str, skipped: Counter[str] | None = None
 ) -> Iterator[Captioned]:
-    """Pictures with their captions, from lines `image<TAB>caption` or a .jsonl file; images are in the folder.
+    """Pictures with their captions, from lines `image<TAB>caption`, a .jsonl or a .csv file; images are in the folder.
 
     Without a folder they are beside the file. A second file lists the images to take, one in each line, as Flickr8k has
     them; its numbers behind a name (`dog.jpg#0`) are no part of it.
@@ -138,9 +142,7 @@ def read_captions(
         yield from _own(found, "captions", split)
         return
     path = found[0]
-    rows = (
-        _from_json(path, "captions") if _format(path) == ".jsonl" else _from_tabs(path, "the image, a tab, the caption")
-    )
+    rows = _from_keys(path, "captions") if _format(path) in KEYED else _from_tabs(path, "the image, a tab, the caption")
     beside = Path(os.path.expanduser(folder)) if folder else path.parent
     if not beside.is_dir():
         raise UserError(f"[pictures] folder '{folder}' does not exist; name the folder that the images are in")
@@ -157,8 +159,8 @@ def _rows(where: Where, kind: Kind, split: Split | None, skipped: Counter[str] |
         raise UserError(f"labels and texts are read from one file, found {found[0]} and {found[1]}; join them")
     if len(found) == 2:
         rows = _from_parallel(*found)
-    elif _format(found[0]) == ".jsonl":
-        rows = _from_json(found[0], kind)
+    elif _format(found[0]) in KEYED:
+        rows = _from_keys(found[0], kind)
     else:
         rows = _from_tabs(found[0]) if kind == "pairs" else _from_labels(found[0])
     yield from _filled(rows, found[0], skipped)
@@ -242,8 +244,8 @@ def _from_labels(path: Path) -> Iterator[list[str]]:
         yield [label.strip(), text]
 
 
-def _from_json(path: Path, kind: Kind) -> Iterator[list[str]]:
-    """What each line of a .jsonl file has under the keys of this kind. A label may be a number."""
+def _from_keys(path: Path, kind: Kind) -> Iterator[list[str]]:
+    """What each line of a .jsonl or .csv file has under the keys of this kind. A label may be a number."""
     for number, found in _objects(path):
         row = []
         for key in KEYS[kind]:
@@ -264,6 +266,10 @@ def _from_json(path: Path, kind: Kind) -> Iterator[list[str]]:
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What stands on each line by name, with the line's number."""
+    if _format(path) == ".csv":
+        yield from _table(path)
+        return
     for number, line in _numbered(path):
         try:
             found = json.loads(line)
@@ -272,6 +278,21 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not isinstance(found, dict):
             raise UserError(f"line {number} of {path}, {_short(line)}, is not a JSON object; write one on each line")
         yield number, found
+
+
+def _table(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The lines of a table under its headline. In quotation marks a field may hold commas and line ends."""
+    csv.field_size_limit(sys.maxsize)  # a field may be a whole document
+    rows = csv.reader(line + "\n" for line in read_lines(path))
+    names = [name.strip() for name in next(rows, [])]
+    for row in rows:
+        if len(row) != len(names) and row:
+            raise UserError(
+                f"line {rows.line_num} of {path} has {len(row)} fields, its headline has {len(names)}; "
+                "put a field that has commas in quotation marks"
+            )
+        if row:
+            yield rows.line_num, dict(zip(names, row, strict=True))
 
 
 def _numbered(path: Path) -> Iterator[tuple[int, str]]:
