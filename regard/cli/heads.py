@@ -1,152 +1,174 @@
-"""`regard align`."""
+"""`regard heads`: the profile of every head."""
 
 import argparse
 import json
-import re
 import sys
-from collections.abc import Iterator
-from itertools import islice, zip_longest
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from regard.cli.command import Command, no_settings
-from regard.cli.lines import STANDARD, output_to, read_lines
+from regard.cli.lines import output_to
 from regard.cli.options import add_run
-from regard.data.corpora.phrases import LONGEST, phrases
-from regard.decode.translate import Alignment
+from regard.data.tagged import read_trees
 from regard.errors import UserError, unknown
-from regard.look.alignment import paths_over_source
-from regard.look.error_rate import Gold, read_gold
-from regard.look.readings import FED, MEAN, PREDICTED, Reading, Scored, Sentence, compare, read_alignments
-from regard.look.words import pharaoh
+from regard.look.heads import Profile, head_paths, look_at, profiles, switched_off
+from regard.look.induction import LENGTH, Induction, induction
+from regard.look.relations import Best, Parsed, Relation, relations
+from regard.look.render import HONEST
 from regard.runs import Run, load_run
 
-BUILT_IN = re.compile(r"phrases(-short)?:(french|spanish)")
-SHORT = 14  # words of a short phrase at most
-SHOWN = 12  # readings in a table
-
-Scores = tuple[Sentence, Sentence, Gold]
+SHARES = ("first", "stop", "rare", "digits", "dates")
+KEYS = ("head", "confidence", "entropy", *SHARES, "offset", "induction", "relation", "loss")
 
 
 def add(command: Command) -> None:
-    """The commands that measure attention."""
-    align = command(
-        "align",
-        _align,
-        "attention as a word alignment of given pairs: Pharaoh lines source-target, or how good it is against gold",
-        "  paste test.en test.fr | regard align runs/fr\n"
-        "  regard align runs/fr pairs.txt --gold links.txt              (error rates, beside baselines)\n"
-        "  regard align runs/fr hansards.txt --gold hansards.gold --from-one\n"
-        "  regard align runs/fr --gold phrases-short:french             (built-in pairs with their own gold)",
+    """The command that measures heads."""
+    heads = command(
+        "heads",
+        _heads,
+        "what each head of self-attention looks at, beside what weights without a choice would give",
+        "  regard heads runs/mine\n"
+        "  regard heads runs/mine --sort induction\n"
+        "  regard heads runs/mine --data other.txt --conllu en_ewt-ud-dev.conllu --json heads.json",
     )
-    add_run(align)
-    align.add_argument(
-        "file", nargs="?", default=STANDARD, metavar="FILE",
-        help="lines source<TAB>target or source ||| target; words are what blanks separate; -: standard input",
-    )  # fmt: skip
-    align.add_argument("--head", default=MEAN, metavar="NAME", help="a head as --gold names it (default: %(default)s)")
-    align.add_argument(
-        "--fed", action="store_true", help="read a word where it is fed to the decoder, not where it is predicted"
+    add_run(heads)
+    heads.add_argument("--data", metavar="FILE", help="what to read, as for evaluate (default: the held-out part)")
+    heads.add_argument("--texts", type=int, default=100, metavar="N", help="stretches of it (default: %(default)s)")
+    heads.add_argument("--conllu", type=Path, metavar="FILE", help="parsed sentences: measures grammatical relations")
+    heads.add_argument(
+        "--sentences", type=int, default=2000, metavar="N", help="of these at most (default: %(default)s)"
     )
-    align.add_argument(
-        "--gold", metavar="FILE",
-        help="score all heads against these links instead: 0-0 sure, 0?0 or 0p0 possible, the source's word first; "
-        "or phrases:french and the like",
-    )  # fmt: skip
-    align.add_argument("--from-one", action="store_true", help="gold counts words from 1, as the Hansards do")
-    align.add_argument("--target-first", action="store_true", help="gold has the target's word first")
-    align.add_argument("--number", type=int, default=200, metavar="N", help="built-in pairs (default: %(default)s)")
-    align.add_argument("--json", action="store_true", help="all weights of each line, or all scores, as JSON")
+    heads.add_argument("--sort", default="head", metavar="KEY", help=f"largest first: {', '.join(KEYS)}")
+    heads.add_argument("--json", type=Path, metavar="FILE", help="all figures, offsets by offset")
 
 
-def _align(known: argparse.Namespace, settings: dict[str, Any]) -> int:
+def _heads(known: argparse.Namespace, settings: dict[str, Any]) -> int:
+    from regard.train.report import watched
+    from regard.train.samples import marks_for, samples, spread
+
     no_settings(settings)
+    if known.sort not in KEYS:
+        raise unknown("key", known.sort, KEYS)
+    if min(known.texts, known.sentences) < 1:
+        raise UserError(f"heads wants one text or more, found {min(known.texts, known.sentences)}")
     run = load_run(known.path, precision=known.precision)
-    run.check("align", "translator")
-    paths_over_source(run.model)
-    if known.gold is not None:
-        return _score(run, known)
-    wanted = Reading(known.head, FED if known.fed else PREDICTED)
-    with output_to(None) as output:
-        for source, target in _pairs(known.file):
-            found = read_alignments(run.model, run.tokenizers, source, target)
-            if wanted not in found:
-                raise unknown("head", wanted.head, dict.fromkeys(reading.head for reading in found))
-            one = Alignment(source.text.split(), target.text.split(), found[wanted])
-            if known.json:
-                rows = [[round(weight, 4) for weight in row] for row in one.weights.tolist()]
-                print(json.dumps(one._asdict() | {"weights": rows}, ensure_ascii=False), file=output)
-            else:
-                print(pharaoh(one), file=output)
+    run.check("heads", "language model", "translator", "classifier", "tagger")
+    head_paths(run.model)
+    every, tokenizer = samples(run, known.data), run.source_tokenizer
+    examples, marks = [every[at] for at in spread(len(every), known.texts)], marks_for(run, every)
+    found = {
+        one.name: one for one in profiles(run.model, tokenizer, watched(examples, "reading", len(examples)), marks)
+    }
+    units = list(look_at(run.model, examples[0]))
+    for unit, change in watched(switched_off(run.model, examples, units), "switching off", len(units)):
+        found[str(unit)].loss = change
+    twice = _twice(run) if run.kind == "language model" else None
+    for name, score in (twice.scores if twice else {}).items():
+        found[name].induction = score
+    grammar, best = _grammar(run, known.conllu, known.sentences) if known.conllu else ([], {})
+    _show(_sorted(list(found.values()), best, known.sort), best, twice, len(examples))
+    if grammar:
+        _show_relations(grammar)
+    if known.json is not None:
+        heads = [
+            asdict(one) | {"relation": best[one.name]._asdict() if one.name in best else None} for one in found.values()
+        ]
+        copied = {"first": twice.first, "again": twice.again} if twice else None
+        shown = {"heads": heads, "induction_loss": copied, "relations": [one._asdict() for one in grammar]}
+        with output_to(known.json) as output:
+            print(json.dumps(shown, indent=1), file=output)
     return 0
 
 
-def _pairs(name: str) -> Iterator[tuple[Sentence, Sentence]]:
-    for number, line in enumerate(read_lines(name), 1):
-        source, mark, target = line.partition("\t" if "\t" in line else "|||")
-        if line.strip() and not mark:
-            raise UserError(f"line {number} has no tab and no |||; write source<TAB>target, join two files with paste")
-        yield Sentence(source.strip()), Sentence(target.strip())
+def _twice(run: Run) -> Induction:
+    length = min(LENGTH, (run.room - 1) // 2) if run.room else LENGTH
+    return induction(run.model, run.tokenizer.vocabulary, length=length)
 
 
-def _score(run: Run, known: argparse.Namespace) -> int:
+def _grammar(run: Run, path: Path, most: int) -> tuple[list[Relation], dict[str, Best]]:
     from regard.train.report import watched
+    from regard.train.samples import spread
 
-    scores = list(_built_in(known.gold, known.number) if BUILT_IN.fullmatch(known.gold) else _with_gold(known))
-    found, baselines = compare(run.model, run.tokenizers, watched(scores, "aligning", len(scores)))
-    if known.json:
-        print(json.dumps({"sentences": len(scores), "scores": [_figures(one) for one in [*found, *baselines]]}))
-        return 0
-    table = Table("read from", *(f"AER %\n{part}" for part in ("chosen on", "reported", "all")), "precision", "recall")
+    trees = list(read_trees(path))
+    chosen = [Parsed(*trees[at]) for at in spread(len(trees), most)]
+    source = run.kind != "language model"
+    return relations(run.model, run.source_tokenizer, watched(chosen, "parsing", len(chosen)), source)
+
+
+def _sorted(found: list[Profile], best: dict[str, Best], key: str) -> list[Profile]:
+    """Largest first, uniform weights last."""
+
+    def value(one: Profile) -> float:
+        if key in SHARES:
+            return one.shares[key]
+        if key == "offset":
+            return one.offsets[one.offset]
+        if key == "relation":
+            return best[one.name].accuracy - best[one.name].to_beat if one.name in best else 0.0
+        return (one.loss or (0.0, 0.0))[0] if key == "loss" else getattr(one, key) or 0.0
+
+    *heads, without_choice = found
+    return [*(heads if key == "head" else sorted(heads, key=value, reverse=True)), without_choice]
+
+
+def _show(found: list[Profile], best: dict[str, Best], twice: Induction | None, texts: int) -> None:
+    columns = ["confidence", "entropy", *SHARES, "offset"]
+    columns += [name for name, shown in (("induction", twice), ("relation", best)) if shown] + ["Δ loss"]
+    table = Table("head", *columns)
     for column in table.columns[1:]:
         column.justify = "right"
-    for one in [*found[:SHOWN], *baselines]:
-        figures = _figures(one)
-        table.add_row(
-            figures["read"],
-            *(f"{100 * figures[name]:.1f}" for name in ("chosen_on", "aer", "aer_all", "precision", "recall")),
-            end_section=one is found[:SHOWN][-1],
+    for one in found:
+        cells = [f"{one.confidence:.2f}", f"{one.entropy:.2f}", *(f"{one.shares[name]:.3f}" for name in SHARES)]
+        cells.append(f"{one.offset:+d}: {one.offsets[one.offset]:.2f}")
+        if twice:
+            cells.append(f"{one.induction:.3f}")
+        if best:
+            cells.append(_relation(best[one.name]) if one.name in best else "")
+        cells.append(f"{one.loss[0]:+.4f} ± {one.loss[1]:.4f}" if one.loss else "")
+        table.add_row(one.name, *cells, end_section=one is found[-2])
+    said = [
+        f"{texts} texts. Uniform: what weights without a choice would give on the same texts. Confidence: mean largest "
+        "weight. Entropy in bits. First … dates: share of the weight on such tokens. Offset: the one that gets most; "
+        "-1 is the token before. Δ loss: nats a token when the head is switched off, ± 95 %."
+    ]
+    if twice:
+        said.append(
+            f"Induction: weight on what followed a random token the first time; such text costs {twice.first:.2f} nats "
+            f"a token, and {twice.again:.2f} when it comes again."
         )
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    console.print(table)
-    more = f" The best {SHOWN} of {len(found)} readings; --json has all." if len(found) > SHOWN else ""
-    console.print(
-        f"{len(scores)} sentence pairs. Readings are ranked on one half of them (chosen on); reported, precision and "
-        "recall are of the other half alone. Diagonal: the word that stands as far along. Uniform: a word at random, "
-        f"its mean. Where it looked, not why it answered.{more}",
-        soft_wrap=not sys.stdout.isatty(),
+    if best:
+        said.append(
+            "Relation: where the head is furthest above offset and chance (in brackets); chosen on one half of "
+            "the sentences, reported on the other."
+        )
+    _print(table, " ".join(said))
+
+
+def _relation(one: Best) -> str:
+    return f"{one.relation} {one.direction} {one.accuracy:.2f} ({one.to_beat:.2f})"
+
+
+def _show_relations(grammar: list[Relation]) -> None:
+    table = Table("relation", "looks", "number", "best head", "accuracy", "best offset", "its accuracy", "chance")
+    for column in [*table.columns[2:3], *table.columns[4:]]:
+        column.justify = "right"
+    for one in grammar:
+        figures = f"{one.accuracy:.3f}", f"{one.offset:+d}", f"{one.offset_accuracy:.3f}", f"{one.chance:.3f}"
+        table.add_row(one.relation, one.direction, str(one.number), one.head, *figures)
+    _print(
+        table,
+        "Head and offset are the best of one half of the sentences; number and accuracies are of the other. A head "
+        "that is not above its offset has learnt a distance, not a relation. From a word's last token, to the sum over "
+        "the tokens of another word.",
     )
-    return 0
 
 
-def _figures(one: Scored) -> dict[str, Any]:
-    figures = {"chosen_on": one.chosen_on.error, "aer": one.reported.error, "aer_all": one.everywhere.error}
-    more = {"precision": one.reported.precision, "recall": one.reported.recall}
-    return {"read": str(one.reading), **{name: round(value, 6) for name, value in (figures | more).items()}}
-
-
-def _with_gold(known: argparse.Namespace) -> Iterator[Scores]:
-    lines = zip_longest(_pairs(known.file), read_lines(known.gold))
-    for number, (pair, line) in enumerate(lines, 1):
-        if pair is None or line is None:
-            longer, shorter = (known.gold, known.file) if pair is None else (known.file, known.gold)
-            raise UserError(f"{longer} has a line {number}, {shorter} has not; gold wants a line for each pair")
-        source, target = pair
-        sizes = source.size, target.size
-        try:
-            gold = read_gold(line, sizes, from_one=known.from_one, target_first=known.target_first)
-        except UserError as error:
-            raise UserError(f"line {number} of {known.gold}: {error}") from None
-        yield source, target, gold
-
-
-def _built_in(name: str, number: int) -> Iterator[Scores]:
-    """Phrases of the part that nobody trains on."""
-    match = BUILT_IN.fullmatch(name)
-    assert match is not None
-    drawn = phrases(match[2], "test", longest=SHORT if match[1] else LONGEST)  # type: ignore[arg-type]
-    for one in islice(drawn, number):
-        sure = frozenset(one.alignment)
-        yield Sentence(one.source, one.source_words), Sentence(one.target, one.target_words), Gold(sure, sure)
+def _print(table: Table, said: str) -> None:
+    terminal = sys.stdout.isatty()
+    console = Console(width=None if terminal else 180, highlight=False)
+    console.print(table)
+    console.print(f"{said} {HONEST[0].upper()}{HONEST[1:]}.", soft_wrap=not terminal)
