@@ -15,7 +15,7 @@ from regard import UserError, build
 from regard.cli import main
 from regard.data.corpora.phrases import phrases
 from regard.look.error_rate import Gold, at_best, by_chance, diagonal, overlap, read_gold
-from regard.look.halves import choosing
+from regard.look.halves import halved
 from regard.look.readings import (
     BEST,
     DIAGONAL,
@@ -107,7 +107,8 @@ def test_gold_as_the_hansards_write_it():
 
 
 def test_equal_sentences_are_in_one_half():
-    assert choosing(["a", "b", "a", "c", "b"]) == [True, False, True, True, False]
+    found = halved(["a", "B", "A", "c", "b"], str.lower)
+    assert list(found) == [("a", True), ("B", False), ("A", True), ("c", True), ("b", False)]
 
 
 @pytest.mark.parametrize(

@@ -93,10 +93,11 @@ def _grammar(run: Run, path: Path, most: int) -> tuple[list[Relation], dict[str,
     from regard.train.report import watched
     from regard.train.samples import spread
 
-    trees = list(read_trees(path))
+    room, tokenizer = run.room or sys.maxsize, run.source_tokenizer
+    trees = [tree for tree in read_trees(path) if len(tokenizer.encode(tree.text)) < room]
     chosen = [Parsed(*trees[at]) for at in spread(len(trees), most)]
     source = run.kind != "language model"
-    return relations(run.model, run.source_tokenizer, watched(chosen, "parsing", len(chosen)), source)
+    return relations(run.model, tokenizer, watched(chosen, "parsing", len(chosen)), source)
 
 
 def _sorted(found: list[Profile], best: dict[str, Best], key: str) -> list[Profile]:

@@ -1,9 +1,14 @@
 """Two halves of what is measured: the best of many is chosen on the first, and reported on the other alone."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 
-def choosing(items: Iterable[Hashable]) -> list[bool]:
-    """Whether each item is in the half that chooses: every second different one, so equal ones are never apart."""
+def halved(items: Iterable[Item], text: Callable[[Item], Hashable]) -> Iterator[tuple[Item, bool]]:
+    """Each item, and whether it is in the half that chooses: every second different text, so that equal ones stay
+    together."""
     numbers: dict[Hashable, int] = {}
-    return [numbers.setdefault(item, len(numbers)) % 2 == 0 for item in items]
+    for item in items:
+        yield item, numbers.setdefault(text(item), len(numbers)) % 2 == 0

@@ -15,7 +15,7 @@ from torch import Tensor
 from regard.errors import UserError
 from regard.look.alignment import mean_over_heads, weights_over_source
 from regard.look.error_rate import Gold, Overlap, at_best, by_chance, diagonal, overlap
-from regard.look.halves import choosing
+from regard.look.halves import halved
 from regard.look.units import WEIGHTS
 from regard.look.words import between_words, links, words_of
 from regard.models.model import Model
@@ -94,14 +94,14 @@ def compare(
     model: Model, tokenizers: tuple[Tokenizer, Tokenizer], pairs: Iterable[tuple[Sentence, Sentence, Gold]]
 ) -> tuple[list[Scored], list[Scored]]:
     """All readings, the best on the half that chooses first; and what to compare them with."""
-    pairs = list(pairs)
-    halves = choosing((source.text, target.text) for source, target, _ in pairs)
-    if len(set(halves)) < 2:
-        raise UserError(f"AER wants two different sentence pairs or more, found {len(set(halves))}; give more lines")
     scored: dict[Reading, Scored] = {}
-    for (source, target, gold), chooses in zip(pairs, halves, strict=True):
+    halves = set()
+    for (source, target, gold), chooses in halved(pairs, lambda pair: (pair[0].text, pair[1].text)):
+        halves.add(chooses)
         for reading, found in _overlaps(model, tokenizers, source, target, gold).items():
             scored.setdefault(reading, Scored(reading)).add(found, chooses)
+    if len(halves) < 2:
+        raise UserError(f"AER wants two different sentence pairs or more, found {len(halves)}; give more lines")
     ranked = sorted(scored.values(), key=lambda one: one.chosen_on.error)
     return [one for one in ranked if one.reading.row], [one for one in scored.values() if not one.reading.row]
 

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.errors import UserError
-from regard.look.halves import choosing
+from regard.look.halves import halved
 from regard.look.heads import Example, look_at
 from regard.look.words import words_of
 from regard.models.model import Model
@@ -95,10 +95,9 @@ def relations(
     only such pairs are counted. No word is its own head, so it never counts that a word looks at itself.
     (Clark et al. 2019)
     """
-    sentences = list(sentences)
     halves: tuple[dict[tuple[str, str], Tally], ...] = ({}, {})
     names: list[str] = []
-    for sentence, chooses in zip(sentences, choosing(one.text for one in sentences), strict=True):
+    for sentence, chooses in halved(sentences, lambda one: one.text):
         tokens = tokenizer.encode(sentence.text)
         example = Example(tokens, []) if source else Example(None, tokens)
         owners = words_of(tokenizer, sentence.text, tokens, sentence.words)[1]
