@@ -249,6 +249,19 @@ def test_weights_as_json_are_those_of_the_head_that_is_named(tmp_path, capsys):
     assert "head 'decoder.layer.cross_attention[1]' does not exist; did you mean" in capsys.readouterr().err
 
 
+def test_marks_that_are_glued_are_words_all_the_same(tmp_path, capsys):
+    run = a_run(tmp_path, "seq2seq-transformer")
+    (tmp_path / "pairs").write_text("a b .\td e .\n")
+    (tmp_path / "plain").write_text("a b.\td e.\n")
+    assert main(["align", str(run), str(tmp_path / "pairs"), "--glued", ".,", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["source"], shown["target"]) == (["a", "b", "."], ["d", "e", "."])
+    assert main(["align", str(run), str(tmp_path / "plain"), "--json"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert shown["weights"][0][0] == plain["weights"][0][0]  # the model has read the same
+    assert shown["weights"][0][1] + shown["weights"][0][2] == pytest.approx(plain["weights"][0][1], abs=2e-4)
+
+
 def test_scores_against_gold_files_and_built_in_gold(tmp_path, capsys):
     run = a_run(tmp_path, "seq2seq-gru-attention")
     (tmp_path / "pairs").write_text("a b c ||| d e\na ||| b c\n")

@@ -52,6 +52,10 @@ def add(command: Command) -> None:
         "--fed", action="store_true", help="read a word where it is fed to the decoder, not where it is predicted"
     )
     align.add_argument(
+        "--glued", default="", metavar="MARKS",
+        help="marks that are words by themselves in FILE, but that the model reads right behind a word, such as ',.'",
+    )  # fmt: skip
+    align.add_argument(
         "--gold", metavar="FILE",
         help="score all heads against these links instead: 0-0 sure, 0?0 or 0p0 possible, the source's word first; "
         "or phrases:french and the like",
@@ -71,11 +75,11 @@ def _align(known: argparse.Namespace, settings: dict[str, Any]) -> int:
         return _score(run, known)
     wanted = Reading(known.head, FED if known.fed else PREDICTED)
     with output_to(None) as output:
-        for source, target in _pairs(known.file):
+        for source, target in _pairs(known):
             found = read_alignments(run.model, run.tokenizers, source, target)
             if wanted not in found:
                 raise unknown("head", wanted.head, dict.fromkeys(reading.head for reading in found))
-            one = Alignment(source.text.split(), target.text.split(), found[wanted])
+            one = Alignment(source.parts, target.parts, found[wanted])
             if known.json:
                 rows = [[round(weight, 4) for weight in row] for row in one.weights.tolist()]
                 print(json.dumps(one._asdict() | {"weights": rows}, ensure_ascii=False), file=output)
@@ -84,12 +88,19 @@ def _align(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     return 0
 
 
-def _pairs(name: str) -> Iterator[tuple[Sentence, Sentence]]:
-    for number, line in enumerate(read_lines(name), 1):
+def _pairs(known: argparse.Namespace) -> Iterator[tuple[Sentence, Sentence]]:
+    for number, line in enumerate(read_lines(known.file), 1):
         source, mark, target = line.partition("\t" if "\t" in line else "|||")
         if line.strip() and not mark:
             raise UserError(f"line {number} has no tab and no |||; write source<TAB>target, join two files with paste")
-        yield Sentence(source.strip()), Sentence(target.strip())
+        yield _sentence(source, known.glued), _sentence(target, known.glued)
+
+
+def _sentence(text: str, glued: str) -> Sentence:
+    """Words between blanks; the model reads them as people write them, with some marks right behind a word."""
+    words = tuple(text.split())
+    blanks = ("" if set(word) <= set(glued) else " " for word in words)
+    return Sentence("".join(blank + word for blank, word in zip(blanks, words, strict=True)).strip(), words)
 
 
 def _score(run: Run, known: argparse.Namespace) -> int:
@@ -103,16 +114,17 @@ def _score(run: Run, known: argparse.Namespace) -> int:
     table = Table("read from", *(f"AER %\n{part}" for part in ("chosen on", "reported", "all")), "precision", "recall")
     for column in table.columns[1:]:
         column.justify = "right"
-    for one in [*found[:SHOWN], *baselines]:
+    shown = [one for place, one in enumerate(found) if place < SHOWN or one.reading.head == MEAN]
+    for one in [*shown, *baselines]:
         figures = _figures(one)
         table.add_row(
             figures["read"],
             *(f"{100 * figures[name]:.1f}" for name in ("chosen_on", "aer", "aer_all", "precision", "recall")),
-            end_section=one is found[:SHOWN][-1],
+            end_section=one is shown[-1],
         )
     console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(table)
-    more = f" The best {SHOWN} of {len(found)} readings; --json has all." if len(found) > SHOWN else ""
+    more = f" The best {SHOWN} of {len(found)} readings and the mean; --json has all." if len(found) > SHOWN else ""
     console.print(
         f"{len(scores)} sentence pairs. Readings are ranked on one half of them (chosen on); reported, precision and "
         "recall are of the other half alone. Diagonal: the word that stands as far along. Uniform: a word at random, "
@@ -129,7 +141,7 @@ def _figures(one: Scored) -> dict[str, Any]:
 
 
 def _with_gold(known: argparse.Namespace) -> Iterator[Scores]:
-    lines = zip_longest(_pairs(known.file), read_lines(known.gold))
+    lines = zip_longest(_pairs(known), read_lines(known.gold))
     for number, (pair, line) in enumerate(lines, 1):
         if pair is None or line is None:
             longer, shorter = (known.gold, known.file) if pair is None else (known.file, known.gold)

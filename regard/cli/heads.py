@@ -36,7 +36,13 @@ def add(command: Command) -> None:
         "  regard heads runs/mine --data other.txt --conllu en_ewt-ud-dev.conllu --json heads.json",
     )
     add_run(heads)
-    heads.add_argument("--data", metavar="FILE", help="what to read, as for evaluate (default: the held-out part)")
+    heads.add_argument(
+        "--data",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="what to read, as for evaluate (default: the held-out part)",
+    )
     heads.add_argument("--texts", type=int, default=100, metavar="N", help="stretches of it (default: %(default)s)")
     heads.add_argument("--conllu", type=Path, metavar="FILE", help="parsed sentences: measures grammatical relations")
     heads.add_argument(
@@ -58,7 +64,8 @@ def _heads(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     run = load_run(known.path, precision=known.precision)
     run.check("heads", "language model", "translator", "classifier", "tagger")
     head_paths(run.model)
-    every, tokenizer = samples(run, known.data), run.source_tokenizer
+    where = tuple(known.data) if len(known.data) > 1 else next(iter(known.data), None)
+    every, tokenizer = samples(run, where), run.source_tokenizer
     examples, marks = [every[at] for at in spread(len(every), known.texts)], marks_for(run, every)
     found = {
         one.name: one for one in profiles(run.model, tokenizer, watched(examples, "reading", len(examples)), marks)

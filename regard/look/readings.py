@@ -33,8 +33,12 @@ class Sentence(NamedTuple):
     words: tuple[str, ...] | None = None
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(word.decode() for word in self.text.encode().split()) if self.words is None else self.words
+
+    @property
     def size(self) -> int:
-        return len(self.text.encode().split() if self.words is None else self.words)
+        return len(self.parts)
 
 
 class Reading(NamedTuple):
