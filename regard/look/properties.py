@@ -91,13 +91,11 @@ PROSE = Grammar(
 
 def grammar_of(text: str) -> Grammar:
     """C, Python or prose, by how its lines begin and end."""
-    lines = text.count("\n") + 1
-    if len(re.findall(r"(?:[;{}]|\*/)[ \t\r]*$", text, re.MULTILINE)) > 0.15 * lines:
-        return C
-    begins = (
-        r"^[ \t]*(?:(?:def|class|if|elif|else|for|while|with|try|except)\b.*:[ \t]*(?:#.*)?$|(?:import|from|return)\b)"
-    )
-    return PYTHON if len(re.findall(begins, text, re.MULTILINE)) > 0.05 * lines else PROSE
+    block = r"(?:def|class|if|elif|else|for|while|with|try|except)\b.*:[ \t]*(?:#.*)?$"
+    lines = {C: r"[;{}][ \t\r]*$", PYTHON: rf"^[ \t]*(?:{block}|from \S+ import |import \w+$)"}
+    counts = {grammar: len(re.findall(line, text, re.MULTILINE)) for grammar, line in lines.items()}
+    best = max(counts, key=lambda grammar: counts[grammar])
+    return best if counts[best] > 0.1 * text.count("\n") else PROSE
 
 
 @lru_cache(maxsize=4)

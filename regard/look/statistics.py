@@ -149,12 +149,9 @@ class Information(Measure):
         there = (bins[:, None] == np.arange(BINS)[:, None]).astype(np.float32)  # (U, 8, n)
         found = np.empty((len(shifts), len(ranks)))
         for place, shift in enumerate(shifts):
-            inside = self.targets_moved(shift)  # (n, C)
-            found[place] = information(np.swapaxes(there @ inside, 1, 2))
+            moved = np.roll(self._places, shift)[:: self._step]
+            found[place] = information(np.swapaxes(there @ np.eye(len(self._classes), dtype=np.float32)[moved], 1, 2))
         return found
-
-    def targets_moved(self, shift: int) -> Float32[np.ndarray, "n C"]:
-        return np.eye(len(self._classes), dtype=np.float32)[np.roll(self._places, shift)[:: self._step]]
 
     def tables(self, ranks: Float32[np.ndarray, " N"], block: Int[np.ndarray, " N"]) -> Float[np.ndarray, "blocks F"]:
         return _counts(block, self._places * BINS + self._bins(ranks), len(self._classes) * BINS)
