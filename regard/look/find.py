@@ -41,6 +41,7 @@ ROOM = (
 UNTRAINED = 32_768  # tokens of a part that the untrained model reads: it is a baseline, no candidate
 TOGETHER = 128  # units whose ranks are held at once
 SURE = 0.05
+MORE = 0.001  # by which the lower end of an interval must lie above a control
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,8 @@ class Finding:
         low = self.interval[0]
         checks = {
             "null": self.q <= SURE,
-            "untrained": self.untrained is None or low > self.untrained,
-            "last characters": low > self.last_characters,
+            "untrained": self.untrained is None or low > self.untrained + MORE,
+            "last characters": low > self.last_characters + MORE,
             "effect": self.effect.stands_out,
         }
         return tuple(name for name, passed in checks.items() if not passed)

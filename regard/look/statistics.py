@@ -17,7 +17,7 @@ BINS = 8  # of a signal, where its information about classes is measured
 FEW = 8192  # positions that are enough for it
 FINE = 512  # bins of an AUROC under resampling
 BLOCKS = 50  # of a text, resampled whole: neighbours are alike
-DRAWS = 1000
+DRAWS = 500
 
 
 def midranks(signals: Float16[np.ndarray, "U N"]) -> Float32[np.ndarray, "U N"]:
