@@ -13,8 +13,9 @@ from regard.cli import main
 from regard.data.tagged import read_trees
 from regard.look.heads import Example, Unit, look_at, nats, profiles, switched_off, uniform
 from regard.look.induction import induction
-from regard.look.marks import dates, digits, marked, rare_words
+from regard.look.marks import marked, rare_words
 from regard.look.patch import patch
+from regard.look.properties import digits
 from regard.look.relations import REACH, TO_DEPENDENT, TO_HEAD, Parsed, looks_at, relations
 from regard.look.words import words_of
 from regard.text import START, STOP, train_tokenizer
@@ -163,16 +164,6 @@ def test_random_tokens_cost_what_they_cost():
 
 
 # Marks
-
-
-def test_dates_and_digits():
-    def spelled(mark, text):
-        return "".join(character if flag else "_" for character, flag in zip(text, mark(text), strict=True))
-
-    assert spelled(digits, "a1 ٣ 2") == "_1_٣_2"
-    for date in ("1992-08-31", "31/8/1992", "August 31", "31 August 1992", "Aug 1992", "1850", "July 4, 1976"):
-        assert spelled(dates, f"on {date} at 7") == f"___{date}_____"
-    assert spelled(dates, "room 123 12345 Augur 5x") == "_" * 23
 
 
 def test_rare_words_are_the_rarest_tenth():

@@ -6,7 +6,7 @@ import tomllib
 import warnings
 from typing import Any
 
-from regard.cli import align, decoding, heads, patterns, training
+from regard.cli import align, decoding, find, heads, patterns, training
 from regard.cli.command import Run
 from regard.cli.lines import let_go
 from regard.errors import UserError
@@ -55,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     patterns.add(command)
     align.add(command)
     heads.add(command)
+    find.add(command)
     return parser
 
 

@@ -1,4 +1,4 @@
-"""What a head may look for in a text: small functions from a text to a mark for each of its characters."""
+"""What a head may look for in a text: a mark for each of its characters, such as a property that is True or False."""
 
 import re
 from bisect import bisect
@@ -10,25 +10,10 @@ from typing import TypeAlias
 from regard.text import Tokenizer
 from regard.text.words import UNKNOWN_WORD as UNKNOWN
 
-Mark: TypeAlias = Callable[[str], list[bool]]
+Mark: TypeAlias = Callable[[str], Iterable[bool]]
 
 RARE = 0.1  # of all words of a text: the share that counts as rare
 _WORD = re.compile(rf"\w+|{UNKNOWN}")
-_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
-_DATE = re.compile(
-    rf"\b(?:\d{{4}}-\d\d-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|(?:\d{{1,2}} )?{_MONTH} \d{{1,2}}(?:, \d{{4}})?\b"
-    rf"|(?:\d{{1,2}} )?{_MONTH} \d{{4}}|1[0-9]\d\d|20\d\d)\b"
-)
-
-
-def digits(text: str) -> list[bool]:
-    """0 to 9, and the digits of other scripts."""
-    return [character.isdecimal() for character in text]
-
-
-def dates(text: str) -> list[bool]:
-    """1992-08-31, 31/8/1992, August 31, 31 August 1992, and years from 1000 to 2099 by themselves."""
-    return _inside(text, _DATE.finditer(text))
 
 
 def rare_words(texts: Iterable[str]) -> Mark:

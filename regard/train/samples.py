@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from regard.config import Where
 from regard.data import store
 from regard.look.heads import Example
-from regard.look.marks import Mark, dates, digits, rare_words
+from regard.look.marks import Mark, rare_words
+from regard.look.properties import dates, digits
 from regard.runs import Run
 from regard.text import STOP
 from regard.train.examples import READERS, data_of, encode
