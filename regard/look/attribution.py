@@ -31,7 +31,8 @@ def value_norms(model: Model, record: Record, path: str) -> Float[Tensor, "H T S
     """
     layer = path.removesuffix(WEIGHTS)
     with trace(model, path, f"{layer}.values") as seen:
-        score(model, *asked(model, record))
+        tokens, state = asked(model, record)
+        model(tokens[:, : len(record.top.tokens)], state)
     weights, values = seen[path][0], seen[f"{layer}.values"][0]  # (H, T, S), (H, S, L)
     output: Callable[[Tensor], Tensor] = model.get_submodule(layer).output  # type: ignore[assignment]
     heads, positions, width = values.shape

@@ -45,7 +45,8 @@ class Curve(View):
             for row in rows
         )
         table = f"<table><tr>{names}</tr>{''.join(lines)}</table>"
-        return f"{as_image(self.figure())}<details><summary>the numbers</summary>{table}</details>"
+        axis = '<p class="axis">k → from the loss at t back to h at t − k</p>'
+        return f"{axis}{as_image(self.figure())}<details><summary>the numbers</summary>{table}</details>"
 
     def table(self) -> list[list[Cell]]:
         longest = max(map(len, self.curves.values()))

@@ -37,9 +37,9 @@ class Tree(View):
         pruned.sort(key=lambda number: -self.nodes[number].total)
         return others | set(pruned[: max(0, LEAVES - sum(node.fate == "finished" for node in self.nodes))])
 
-    def _places(self) -> dict[int, tuple[int, float]]:
+    def _places(self) -> dict[int, tuple[int, int]]:
         """Depth and line of every node: its leaves below each other, and itself on the line of its best."""
-        children, places = self._children(self._shown()), dict[int, tuple[int, float]]()
+        children, places = self._children(self._shown()), dict[int, tuple[int, int]]()
         line = 0
         stack = [(number, 0) for number in reversed(children[-1])]
         while stack:
@@ -86,7 +86,7 @@ class Tree(View):
         )
         return figure
 
-    def _columns(self, places: Mapping[int, tuple[int, float]]) -> list[float]:
+    def _columns(self, places: Mapping[int, tuple[int, int]]) -> list[float]:
         """Where each depth begins: as wide as its longest name, all of them together as wide as the page."""
         widest = [0] * (1 + max(depth for depth, _ in places.values()))
         for number, (depth, _) in places.items():

@@ -214,7 +214,7 @@ def _unit(record: Record, name: str) -> tuple[str, int, str]:
     if not name:
         liked = [path for path in cells if path.endswith(".hidden")] or [*cells]
         path = liked[-1]
-        return path, int(cells[path].std(0).argmax()), ", which varies most in its layer"
+        return path, int(cells[path].std(0, correction=0).argmax()), ", which varies most in its layer"
     match = re.fullmatch(r"(.+)\[(\d+)\]", name)
     if not match:
         raise UserError(f"a unit is written path[number], found '{name}'; for example {next(iter(cells))}[0]")
@@ -228,12 +228,14 @@ def _unit(record: Record, name: str) -> tuple[str, int, str]:
 
 def gradients_view(found: Mapping[str, Mapping[str, Tensor]], path: str = "") -> Curve:
     """Runs by name, each with its curves; of each the furthest place from which anything comes back, or a given one."""
-    curves = {}
-    for run, several in found.items():
+    curves: dict[str, np.ndarray] = {}
+    for number, (run, several) in enumerate(found.items(), 1):
         chosen = path or furthest(several)
         if chosen not in several:
             raise unknown("path", chosen, several)
         name = run.rstrip("/").rsplit("/", 1)[-1]
+        if any(other.rstrip("/").rsplit("/", 1)[-1] == name for other in list(found)[: number - 1]):
+            name = f"{name} {number}"
         curves[f"{name}: {chosen}"] = np.asarray(several[chosen])
     return Curve("how much of a loss comes back over time", "the mean over the last steps of the text", curves)
 
