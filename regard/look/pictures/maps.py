@@ -18,7 +18,7 @@ from rich.text import Text
 
 from regard.decode.translate import Alignment
 from regard.look.pictures.save import as_image
-from regard.look.pictures.view import FAINT, SMALL, WIDTH, Cell, Numbers, View, blank, blue, signed
+from regard.look.pictures.view import FAINT, SMALL, WIDTH, Cell, Numbers, View, blank, blue, plain, signed
 from regard.look.render import shaded_text
 
 Matrix = NDArray[np.float32]
@@ -57,8 +57,8 @@ class Map(View):
         axes.set_xlabel(f"to: {self.to_name}{by} →", fontsize=8, loc="left", color=FAINT)
         axes.set_ylabel(f"← from: {self.from_name}{by}", fontsize=8, loc="top", color=FAINT)
         if named:
-            axes.set_xticks(range(across), self.columns, rotation=90, fontsize=size)
-            axes.set_yticks(range(down), self.rows, fontsize=size)
+            axes.set_xticks(range(across), [*map(plain, self.columns)], rotation=90, fontsize=size)
+            axes.set_yticks(range(down), [*map(plain, self.rows)], fontsize=size)
             axes.tick_params(length=0, pad=2)
         else:
             axes.tick_params(labelsize=7, length=2)

@@ -8,7 +8,7 @@ from math import exp
 import numpy as np
 from matplotlib.figure import Figure
 
-from regard.look.pictures.view import BLUE, FAINT, ORANGE, WIDTH, Cell, Numbers, View, blank
+from regard.look.pictures.view import BLUE, FAINT, ORANGE, WIDTH, Cell, Numbers, View, blank, plain
 from regard.look.record import Node
 
 LEAVES = 60  # lines of a picture; the least probable of what was pruned is left out
@@ -71,7 +71,7 @@ class Tree(View):
                     axes.plot(
                         [bend, bend, starts[depth] - 0.004], [above + 0.4, line, line], color="#bbbbbb", linewidth=0.6
                     )
-            label = f"{self.names[node.token]} {exp(node.log):.2f}".replace("$", r"\$")
+            label = plain(f"{self.names[node.token]} {exp(node.log):.2f}")
             axes.text(starts[depth], line, label, fontsize=size, va="center", color=COLOURS[node.fate],
                       weight="bold" if node.fate == "finished" else "normal")  # fmt: skip
         for place, (fate, colour) in enumerate(COLOURS.items()):
