@@ -40,6 +40,8 @@ from regard.look.alignment import paths_over_source
 from regard.look.find import Effort, Finding, Subject, find, properties_named
 from regard.look.properties import Property
 from regard.look.reading import read
+from regard.look.record import Record
+from regard.look.recording import KINDS, RECORDING, Recording
 from regard.look.words import align, word_weights
 from regard.models.build import build
 from regard.models.ensemble import Ensemble
@@ -325,6 +327,13 @@ class Run:
     def _labels(self) -> Labels:
         assert isinstance(self.tokenizer, Labels)
         return self.tokenizer
+
+    # ---- every kind
+
+    def record(self, asked: str | UInt8[Tensor, "3 Y X"], wishes: Recording = RECORDING) -> Record:
+        """Everything there is to see while the run reads a text, or a picture, and answers it."""
+        record = KINDS[self.kind](self.model, self.tokenizers, asked, replace(wishes, room=self.room))
+        return replace(record, about={"run": str(self.folder.path)})
 
     # ---- language models and translators
 

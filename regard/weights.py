@@ -3,23 +3,10 @@
 from pathlib import Path
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from regard.disk import write_with
 from regard.errors import UserError
-
-
-def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
-    """Tensors by name, whole or not at all."""
-
-    def pour(partial: Path) -> None:
-        try:
-            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial, metadata)
-        except SafetensorError as error:  # its word for a full disk
-            raise OSError(str(error)) from None
-
-    write_with(path, pour)
 
 
 def load_weights(model: nn.Module, path: Path) -> None:

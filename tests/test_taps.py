@@ -158,7 +158,7 @@ def test_unknown_path():
     model = make("lm-rnn")
     with pytest.raises(regard.UserError) as error, regard.trace(model, "*.weights"):
         pass
-    assert str(error.value) == "no tap matches '*.weights'; taps end in hidden; try '*.hidden'"
+    assert str(error.value) == "no tap matches '*.weights'; taps end in hidden, vectors; try '*.hidden'"
 
 
 def test_gradients_can_be_read_at_a_tap():

@@ -6,7 +6,7 @@ import tomllib
 import warnings
 from typing import Any
 
-from regard.cli import align, decoding, find, heads, patterns, training
+from regard.cli import align, decoding, find, heads, look, patterns, training
 from regard.cli.command import Run
 from regard.cli.lines import let_go
 from regard.errors import UserError
@@ -56,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     align.add(command)
     heads.add(command)
     find.add(command)
+    look.add(command)
     return parser
 
 

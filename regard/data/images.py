@@ -24,6 +24,17 @@ class Unreadable(UserError):
         self.reason = reason
 
 
+class Missing(Unreadable):
+    """There is no such file. A folder may lack thousands: near names are looked for when this is shown."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("not there", "")
+        self._path = path
+
+    def __str__(self) -> str:
+        return str(no_such_file(self._path))
+
+
 def read_picture(path: Path, side: int) -> Pixels:
     """A file's pixels (3, side, side), red, green and blue. The shorter side is made to fit, the middle kept.
 
@@ -41,7 +52,7 @@ def read_picture(path: Path, side: int) -> Pixels:
             f"{path} is not a picture, whatever its name says; give a JPEG, PNG, WebP, GIF, BMP or TIFF",
         ) from None
     except FileNotFoundError:
-        raise Unreadable("not there", str(no_such_file(path))) from None
+        raise Missing(path) from None
     except IsADirectoryError:
         raise Unreadable("a folder", f"{path} is a folder where a picture is wanted; name a file in it") from None
     except PermissionError:
