@@ -5,6 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor
+
 from regard.errors import UserError
 
 
@@ -45,3 +49,15 @@ def write_with(path: Path, write: Callable[[Path], object]) -> None:
     """Whatever `write` writes to the path it is given, whole or not at all."""
     with replacing(path) as partial:
         write(partial)
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
+    """Tensors by name, whole or not at all."""
+
+    def pour(partial: Path) -> None:
+        try:
+            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial, metadata)
+        except SafetensorError as error:  # its word for a full disk
+            raise OSError(str(error)) from None
+
+    write_with(path, pour)

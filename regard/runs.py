@@ -14,7 +14,7 @@ from typing import Any
 import tomli_w
 from jaxtyping import UInt8
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from regard.config import LanguageModel, ModelConfig, Recipe, Seq2Seq, Transformer, Vision, recipe_from, to_table
@@ -25,9 +25,11 @@ from regard.decode.label import classify, tag
 from regard.decode.probability import Pair, Scored, score_pairs, score_texts
 from regard.decode.translate import Search, Translation, translate
 from regard.decode.write import Writing, write
-from regard.disk import write_text, write_with
+from regard.disk import write_text
 from regard.errors import UserError
 from regard.look.alignment import paths_over_source
+from regard.look.record import Record
+from regard.look.recording import KINDS, RECORDING, Recording
 from regard.look.words import align, word_weights
 from regard.models.build import build
 from regard.models.ensemble import Ensemble
@@ -291,6 +293,13 @@ class Run:
         assert isinstance(self.tokenizer, Labels)
         return self.tokenizer
 
+    # ---- every kind
+
+    def record(self, asked: str | UInt8[Tensor, "3 Y X"], wishes: Recording = RECORDING) -> Record:
+        """Everything there is to see while the run reads a text, or a picture, and answers it."""
+        record = KINDS[self.kind](self.model, self._tokenizers, asked, wishes)
+        return replace(record, about={"run": str(self.folder.path)})
+
     # ---- language models and translators
 
     def score(self, texts: Iterable[str | Pair]) -> list[Scored]:
@@ -346,18 +355,6 @@ def load_run(path: str | Path, *, precision: str = "float32", ensemble: Sequence
                     "the same tokenizers; train both on the same data with the same [text] settings"
                 )
     return run
-
-
-def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
-    """Tensors by name, whole or not at all."""
-
-    def pour(partial: Path) -> None:
-        try:
-            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial, metadata)
-        except SafetensorError as error:  # its word for a full disk
-            raise OSError(str(error)) from None
-
-    write_with(path, pour)
 
 
 def load_weights(model: nn.Module, path: Path) -> None:

@@ -62,6 +62,18 @@ class Made(NamedTuple):
     parents: list[int]
 
 
+class Look(NamedTuple):
+    """What whoever watches a search is told at each step. R rows before it, G groups of k; K continuations each."""
+
+    logs: Float[Tensor, "R V"]  # log p of every continuation of every row
+    best: Candidates  # the continuations that were considered last
+    ended: Bool[Tensor, "G K"]  # those that are answers now, unless their sum is −∞
+    going: Int[Tensor, "g k"]  # those that are the rows of the next step, in its order
+
+
+Watch: TypeAlias = Callable[[Look], None]
+
+
 @dataclass
 class Search:
     """What has been found for one row of the batch."""
@@ -90,6 +102,7 @@ def beam(
     rules: Sequence[Rule] = (),
     must: Sequence[Phrase] = (),
     keep: Bool[Tensor, "B T"] | None = None,
+    watch: Watch | None = None,
 ) -> list[list[Hypothesis]]:
     """For each row of the batch its answers, best first: at most `width`, the first `wanted` of them settled.
 
@@ -97,7 +110,7 @@ def beam(
     is argmax. A search ends when its places are taken, or when what goes on can no longer win: a sum of log p only
     falls, so divided by the greatest length it can reach it bounds every score to come. Nothing better is missed.
     The prompt is read in one pass; `keep` is False at padding, which stands on the left. With phrases that `must`
-    appear, an answer has all of them, and there may be none.
+    appear, an answer has all of them, and there may be none. `watch` is told of each step.
     """
     if not 1 <= wanted <= width:
         raise UserError(f"a beam must be at least as wide as the answers wanted ({wanted}), found {width}; widen it")
@@ -123,13 +136,13 @@ def beam(
                 continue
             hypothesis = _hypothesis(steps, best, row, stop, length)
             searches[lines[row // sums.shape[1]]].found.append(hypothesis)
-        if made == limit:
-            break
         sums = sums.masked_fill(ended, -math.inf)
         longest = max(length(made + 1), length(limit))
         over = [searches[line].settled(top / longest) for line, top in zip(lines, sums.amax(1).tolist(), strict=True)]
         sums = sums.masked_fill(torch.tensor(over, device=sums.device)[:, None], -math.inf)
         rows = _going(sums)
+        if watch:
+            watch(Look(own, best, ended, rows))
         if not len(rows):
             break
         lines = [lines[group] for group in (rows[:, 0] // sums.shape[1]).tolist()]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.config.settings import Settings, at_least
 from regard.decode.batches import BATCH, in_order, padded, room_for
-from regard.decode.beam import Hypothesis, Length, average, beam, length_penalty
+from regard.decode.beam import Hypothesis, Length, Watch, average, beam, length_penalty
 from regard.decode.rules import AtLeast, Never, NoRepeatedNgram, Rule
 from regard.errors import UserError
 from regard.models.model import Model, Source
@@ -162,12 +162,12 @@ class Plan:
         return most - prefix
 
     @torch.inference_mode()
-    def search(self, model: Model, source: Source, usual: int) -> list[list[Hypothesis]]:
+    def search(self, model: Model, source: Source, usual: int, watch: Watch | None = None) -> list[list[Hypothesis]]:
         """What was found for each row of a source; `usual` tokens at most, where nobody said how many."""
         prompt = torch.tensor([self.prompt] * len(source.content), device=source.content.device)
         found = beam(
             model, prompt, model.start(source), width=self.width, wanted=self.wanted, limit=self.limit(usual),
-            stop=STOP, length=self.length, rules=self.rules, must=self.must,
+            stop=STOP, length=self.length, rules=self.rules, must=self.must, watch=watch,
         )  # fmt: skip
         if not all(found):
             raise UserError(

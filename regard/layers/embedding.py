@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.errors import UserError
+from regard.layers.tap import Tap
 
 
 class Embedding(nn.Module):
@@ -18,12 +19,13 @@ class Embedding(nn.Module):
     def __init__(self, vocabulary: int, width: int) -> None:
         super().__init__()
         self.lookup = nn.Embedding(vocabulary, width)
+        self.vectors = Tap("B T E")  # x_t; E: a width that is no layer's
         nn.init.normal_(self.lookup.weight, std=1 / math.sqrt(width))
 
     def forward(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         table = self.lookup.weight
         try:
-            return F.embedding(tokens, table) * math.sqrt(table.shape[1])
+            return self.vectors(F.embedding(tokens, table) * math.sqrt(table.shape[1]))
         except IndexError:
             wrong = tokens[(tokens < 0) | (tokens >= len(table))][0].item()
             raise UserError(

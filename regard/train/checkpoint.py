@@ -8,9 +8,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
+from regard.disk import write_tensors
 from regard.errors import UserError
 from regard.layers.state import State, leaves
-from regard.runs import write_tensors
 from regard.train.parallel import shared_like, whole
 
 VERSION = 1

@@ -15,9 +15,10 @@ from torch import nn
 
 from regard.config import Recipe, Train, carries_state, to_table
 from regard.data.batch import BUCKETS, Batches, Streams, Windows
+from regard.disk import write_tensors
 from regard.errors import UserError
 from regard.layers.state import State, leaves, like, map_state
-from regard.runs import Folder, Run, fill, fill_some, load_run, write_tensors
+from regard.runs import Folder, Run, fill, fill_some, load_run
 from regard.text import Labels
 from regard.train.checkpoint import Checkpoint, Progress, load_checkpoint, mean_of, save_checkpoint, tensors_of
 from regard.train.evaluate import (

@@ -4,10 +4,11 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from regard.config import Classifier, LanguageModel, Recipe, Recurrent, Seq2Seq, Tagger, Transformer, Vision
+from regard.disk import write_tensors
 from regard.errors import UserError
 from regard.layers.pretrained import load_pretrained
 from regard.models.build import body
-from regard.runs import Folder, load_run, write_tensors
+from regard.runs import Folder, load_run
 from regard.text import save
 
 Stack = Recurrent | Transformer

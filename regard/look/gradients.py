@@ -1,0 +1,101 @@
+"""How far back a loss can teach: ‖∂loss_t / ∂h_{t−k}‖ over k; and how open the gates are over time."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.decode.score import score
+from regard.errors import UserError
+from regard.layers.tap import taps_of
+from regard.look.patch import patch
+from regard.look.record import SOURCE, Record
+from regard.models.model import Model
+
+SEVERAL = 8  # steps t that the mean is over
+NEAR = 0.1  # of 0 or of 1
+
+
+class Gate(NamedTuple):
+    """A gate over time: the mean of its cells at each position, and the share of them that is nearly shut or open."""
+
+    mean: Float[Tensor, " T"]
+    shut: Float[Tensor, " T"]
+    open: Float[Tensor, " T"]
+
+
+def gates(record: Record) -> dict[str, Gate]:
+    """Every gate that was recorded, by its path."""
+    found = {path: seen.values for path, seen in record.seen.items() if path.endswith("_gate")}
+    if not found:
+        raise UserError(f"this {record.kind} has no gates; a recurrent model with gates has some")
+    return {
+        path: Gate(values.mean(-1), (values < NEAR).float().mean(-1), (values > 1 - NEAR).float().mean(-1))
+        for path, values in found.items()
+    }
+
+
+class _Leaf:
+    """Adds zeros to what passes at a tap: their gradient is that of what passed."""
+
+    def __init__(self, from_the_end: bool) -> None:
+        self._from_the_end = from_the_end
+        self.zeros: list[Tensor] = []  # one for each call: a recurrence calls once for each position
+
+    def __call__(self, value: Tensor) -> Tensor:
+        self.zeros.append(torch.zeros_like(value, requires_grad=True))
+        return value + self.zeros[-1]
+
+    def norms(self, loss: Tensor) -> Float[Tensor, " T"]:
+        """‖∂loss / ∂h_t‖ for every t."""
+        found = torch.autograd.grad(loss, self.zeros, retain_graph=True, allow_unused=True, materialize_grads=True)
+        lengths = torch.cat(found, 1)[0].norm(dim=-1)  # (T, D) → (T,)
+        return lengths.flip(0) if self._from_the_end else lengths
+
+
+def memory(model: Model, record: Record, several: int = SEVERAL) -> dict[str, Float[Tensor, " K"]]:
+    """‖∂loss_t / ∂h_{t−k}‖ for k = 0, 1, …, the mean over several steps t: at the embedding and every hidden tap.
+
+    loss_t = −log p(y_{t+1} | y_1 … y_t). h_t is what passes when token t is fed, or read by a model that labels; every
+    way from there to the loss counts, through time and through layers. The steps are the last ones, so that each k was
+    possible at all of them. (Bengio et al. 1994; Pascanu et al. 2013)
+    """
+    wanted = {
+        path: tap.from_the_end
+        for path, tap in taps_of(model).items()
+        if path.endswith((".hidden", "embedding.vectors"))
+    }
+    written = {path: backwards for path, backwards in wanted.items() if "encoder." not in path}
+    leaves = {path: _Leaf(backwards) for path, backwards in (written or wanted).items()}
+    with torch.enable_grad(), patch(model, leaves):
+        losses = -score(model, *asked(model, record))[0]  # (T,)
+    steps = range(max(0, len(losses) - several), len(losses))
+    behind = 0  # a class is said behind all that was read, a tag or a token in step
+    if not written and len(losses) == 1:
+        behind = len(record.sequences[SOURCE].tokens) - 1
+    places = [t + behind for t in steps]
+    return {path: _mean([leaf.norms(losses[t]) for t in steps], places) for path, leaf in leaves.items()}
+
+
+def asked(model: Model, record: Record) -> tuple[Tensor, object]:
+    """What was written, and the state before it: to ask the model again."""
+    device, source = next(model.parameters()).device, record.source
+    state = model.start(None if source is None else source._replace(content=source.content.to(device)))
+    return record.written.ids[None].to(device), state
+
+
+def _mean(norms: list[Tensor], places: list[int]) -> Float[Tensor, " K"]:
+    """The mean over steps of what lies 0, 1, … positions before each."""
+    reach = min(places) + 1
+    back = [row[place + 1 - reach : place + 1].flip(0) for row, place in zip(norms, places, strict=True)]
+    return torch.stack(back).mean(0).detach().float().cpu()
+
+
+def furthest(curves: Mapping[str, Float[Tensor, " K"]]) -> str:
+    """The last place of a model from which anything still comes back over time.
+
+    Behind the last attention a position speaks for itself alone: there the curve is zero from k = 1 on.
+    """
+    return [path for path, curve in curves.items() if len(curve) < 2 or curve[1:].max() > 0][-1]

@@ -1,0 +1,221 @@
+"""How a record is made: one traced pass over what is given, then one step for each token of the answer."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+from jaxtyping import UInt8
+from torch import Tensor
+
+from regard.config.settings import Settings, at_least
+from regard.decode.batches import room_for
+from regard.decode.beam import beam
+from regard.decode.choose import argmax
+from regard.decode.describe import LONGEST
+from regard.decode.stream import stream
+from regard.decode.translate import Plan, Search
+from regard.errors import UserError
+from regard.layers.state import State, leaves
+from regard.layers.tap import taps_of
+from regard.look.alignment import OVER_THE_SOURCE
+from regard.look.beam_tree import BeamTree
+from regard.look.paths import matching
+from regard.look.record import SOURCE, WRITTEN, Call, Node, Record, Seen, Sequence, Token, Top
+from regard.look.trace import Trace, trace
+from regard.models.model import Model, Source
+from regard.text import START, STOP, Tokenizer
+from regard.text.special import NAMES
+
+Tokenizers = tuple[Tokenizer, Tokenizer]
+
+
+@dataclass(frozen=True)
+class Recording(Settings):
+    """What to record."""
+
+    beam: int = at_least(1, 5)
+    """Hypotheses that are followed at once; 1: always the most probable token, and no tree."""
+    length: int = at_least(0, 0)
+    """For a language model: how many tokens it goes on for; 0: it only reads."""
+    answer: str = ""
+    """For a translator or captioner: what it is made to say, in place of what it would."""
+    top: int = at_least(1, 5)
+    """How many of the most probable tokens at each step."""
+    paths: tuple[str, ...] = ()
+    """Taps besides attention weights, hidden states, cells and gates, by path or pattern."""
+
+
+RECORDING = Recording()
+
+
+def of_text(model: Model, tokenizers: Tokenizers, text: str, wishes: Recording = RECORDING) -> Record:
+    """A language model reads a text, in one pass, and may go on with it, step by step."""
+    tokenizer, tree, device = tokenizers[1], BeamTree(), _device(model)
+    read = [START, *tokenizer.encode(text)]
+    made: list[int] = []
+    if wishes.length and wishes.beam > 1:
+        with torch.inference_mode():
+            fed, start = torch.tensor([read], device=device), model.start()
+            ((best, *_),) = beam(model, fed, start, width=wishes.beam, limit=wishes.length, stop=STOP, watch=tree)
+        made = [*best.tokens, *[STOP] * best.finished]
+    elif wishes.length:
+        fed = torch.tensor([read], device=device)
+        made = [int(token) for token in stream(model, fed, model.start(), argmax, limit=wishes.length, stop=STOP)]
+    passed = _pass(model, None, read, made, wishes)
+    return _record("language model", {WRITTEN: sequence(tokenizer, [*read, *made])}, passed, tokenizer, tree.nodes)
+
+
+def of_translation(model: Model, tokenizers: Tokenizers, line: str, wishes: Recording = RECORDING) -> Record:
+    """A translator reads a line in one pass and writes its translation, step by step."""
+    reader, writer = tokenizers
+    read = _read(reader, line)
+    source = Source(read.ids[None].to(_device(model)))
+    made, tree = _answer(model, writer, source, 2 * room_for(len(read.tokens)) + 20, wishes)
+    sequences = {SOURCE: read, WRITTEN: sequence(writer, [START, *made])}
+    return _record("translator", sequences, _pass(model, source, [START], made, wishes), writer, tree)
+
+
+def of_picture(
+    model: Model, tokenizers: Tokenizers, picture: UInt8[Tensor, "3 Y X"], wishes: Recording = RECORDING
+) -> Record:
+    """A captioner reads a picture and writes its caption, step by step."""
+    writer, source = tokenizers[1], Source(picture[None].to(_device(model)))
+    made, tree = _answer(model, writer, source, LONGEST, wishes)
+    passed = _pass(model, source, [START], made, wishes)
+    sequences = {WRITTEN: sequence(writer, [START, *made])}
+    weights = [path for path in passed.seen if path.endswith(OVER_THE_SOURCE)]
+    if weights:
+        sequences[SOURCE] = _regions(passed.seen[weights[0]].shape[-1], picture)
+    return replace(_record("captioner", sequences, passed, writer, tree), picture=picture)
+
+
+def of_class(model: Model, tokenizers: Tokenizers, text: str, wishes: Recording = RECORDING) -> Record:
+    """A classifier reads a text and says its class."""
+    read = _read(tokenizers[0], text)
+    return _labelled("classifier", model, read, tokenizers[1], 1, wishes)
+
+
+def of_tags(model: Model, tokenizers: Tokenizers, text: str, wishes: Recording = RECORDING) -> Record:
+    """A tagger reads a sentence and says a tag at each token; that at a word's last token is the word's."""
+    read = _read(tokenizers[0], " ".join(text.split()))
+    return _labelled("tagger", model, read, tokenizers[1], len(read.tokens) - 1, wishes)
+
+
+KINDS: dict[str, Callable[..., Record]] = {
+    "language model": of_text,
+    "translator": of_translation,
+    "captioner": of_picture,
+    "classifier": of_class,
+    "tagger": of_tags,
+}
+"""By what people call a model."""
+
+
+def sequence(tokenizer: Tokenizer, ids: list[int]) -> Sequence:
+    """Tokens with their names, bytes and places."""
+    found, begin = [], 0
+    for token, piece in zip(ids, tokenizer.pieces(ids), strict=True):
+        found.append(Token(token, tokenizer.label(token), piece, begin))
+        begin += len(piece)
+    return Sequence(tuple(found))
+
+
+def size(state: State) -> int:
+    """How many bytes a state holds."""
+    return sum(leaf.numel() * leaf.element_size() for leaf in leaves(state))
+
+
+def _device(model: Model) -> torch.device:
+    return next(model.parameters()).device
+
+
+def _read(tokenizer: Tokenizer, text: str) -> Sequence:
+    """What a model that reads a source is given."""
+    if not text.strip():
+        raise UserError("there is no text to look at, found an empty one; write it behind the run")
+    return sequence(tokenizer, [*tokenizer.encode(text), STOP])
+
+
+def _regions(count: int, picture: UInt8[Tensor, "3 Y X"]) -> Sequence:
+    """The regions of a picture row by row, by their places counted from 1; a square picture has a square grid."""
+    across = round((count * picture.shape[2] / picture.shape[1]) ** 0.5)
+    named = (f"row {i // across + 1}, column {i % across + 1}" for i in range(count))
+    return Sequence(tuple(Token(i, name, b"", 0) for i, name in enumerate(named)), across)
+
+
+def _answer(
+    model: Model, writer: Tokenizer, source: Source, usual: int, wishes: Recording
+) -> tuple[list[int], list[Node]]:
+    """What the model says, stop included; or what it is made to say."""
+    if wishes.answer:
+        return [*writer.encode(wishes.answer), STOP], []
+    tree = BeamTree()
+    ((best, *_),) = Plan(Search(beam=wishes.beam), writer, 0).search(model, source, usual, tree)
+    return [*best.tokens, *[STOP] * best.finished], tree.nodes if wishes.beam > 1 else []
+
+
+def _labelled(
+    kind: str, model: Model, read: Sequence, labels: Tokenizer, count: int, wishes: Recording
+) -> Record:  # fmt: skip
+    """Labels are no text that goes on: what is fed says how many are wanted, and they are known behind the pass."""
+    passed = _pass(model, Source(read.ids[None].to(_device(model))), [START] * count, [], wishes)
+    passed.logs[:, : len(NAMES)] = -math.inf  # special tokens are no labels
+    passed = passed._replace(logs=passed.logs.log_softmax(-1))
+    written = sequence(labels, [START, *passed.logs.argmax(-1).tolist()])
+    return _record(kind, {SOURCE: read, WRITTEN: written}, passed, labels, [])
+
+
+class _Passed(NamedTuple):
+    """What one pass and the steps behind it gave."""
+
+    logs: Tensor  # (T, V)
+    seen: Trace
+    calls: tuple[Call, ...]
+    top: int
+
+
+@torch.inference_mode()
+def _pass(model: Model, source: Source | None, prompt: list[int], made: list[int], wishes: Recording) -> _Passed:
+    """The prompt in one call, then what was made one by one; its last token is not fed."""
+    taps = taps_of(model)
+    usual = [path for path, tap in taps.items() if path.endswith(".weights") or tap.axes == ["B", "T", "D"]]
+    calls: list[Call] = []
+    found: list[Tensor] = []
+    with trace(model, *usual, *matching(taps, wishes.paths)) as seen:
+        state = model.start(source)
+        for fed in (prompt, *([token] for token in made[:-1])):
+            scores, state = model(torch.tensor([fed], device=_device(model)), state)
+            calls.append(Call(len(fed), sum(call.computed for call in calls), size(state)))
+            found.append(scores[0].float())
+    return _Passed(torch.cat(found).log_softmax(-1).cpu(), seen, tuple(calls), wishes.top)
+
+
+def _record(
+    kind: str, sequences: dict[str, Sequence], passed: _Passed, writer: Tokenizer, tree: list[Node]
+) -> Record:  # fmt: skip
+    written = sequences[WRITTEN]
+    values, tokens = passed.logs.topk(min(passed.top, passed.logs.shape[1]))
+    said = passed.logs[: len(written.tokens) - 1].gather(1, written.ids[1:, None])[:, 0]
+    shown = {*tokens.flatten().tolist(), *(node.token for node in tree)}
+    return Record(
+        kind,
+        sequences,
+        {path: _seen(path, passed.seen) for path in passed.seen},
+        Top(tokens.int(), values.exp(), said),
+        {token: writer.label(token) for token in sorted(shown)},
+        passed.calls,
+        tuple(tree),
+    )
+
+
+def _seen(path: str, seen: Trace) -> Seen:
+    """What passed at a tap, less its batch axis; and whose rows and columns they are."""
+    values, axes = seen[path][0].float().cpu(), tuple(seen.axes(path)[1:])
+    side = SOURCE if "encoder." in path else WRITTEN
+    if not path.endswith(".weights"):
+        return Seen(values, axes, side)
+    if path.endswith(OVER_THE_SOURCE):
+        return Seen(values, axes, WRITTEN, "predicted", SOURCE)
+    return Seen(values, axes, side, "fed", side, causal=side == WRITTEN)
