@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from regard.look.overlay import draw_overlay, lit
+from regard.look.pictures.overlay import draw_overlay, lit
 
 
 def size(path: Path) -> tuple[int, int]:

@@ -18,7 +18,6 @@ from regard.decode.describe import LONGEST
 from regard.decode.translate import Search
 from regard.errors import UserError
 from regard.look.alignment import paths_over_source
-from regard.look.overlay import draw_overlay
 from regard.look.words import looks
 from regard.runs import load_run
 
@@ -78,6 +77,8 @@ def add(command: Command) -> None:
 
 
 def _caption(known: argparse.Namespace, settings: dict[str, Any]) -> int:
+    from regard.look.pictures.overlay import draw_overlay
+
     no_settings(settings)
     search, run = wishes(Search, known), load_run(known.path, precision=known.precision, ensemble=known.ensemble)
     if known.save is not None and known.save.suffix not in (".png", ".svg", ".pdf"):

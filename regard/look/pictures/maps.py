@@ -1,0 +1,213 @@
+"""Maps: from every token, how much to every other; alone, or a small one for every head."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Literal
+
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, Normalize, PowerNorm
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.patches import Polygon
+from numpy.typing import NDArray
+from rich.text import Text
+
+from regard.decode.translate import Alignment
+from regard.look.pictures.save import as_image
+from regard.look.pictures.view import FAINT, SMALL, WIDTH, Cell, Numbers, View, blank, blue, signed
+from regard.look.render import shaded_text
+
+Matrix = NDArray[np.float32]
+BOTH = LinearSegmentedColormap.from_list("orange, white, blue", [signed(step / 10) for step in range(-10, 11)])
+
+
+@dataclass(frozen=True)
+class Map(View):
+    """One matrix. `weights` are NaN where they were masked."""
+
+    weights: Matrix
+    rows: Sequence[str]
+    columns: Sequence[str]
+    measure: str = "attention weight"
+    from_name: str = "from"
+    to_name: str = "to"
+
+    def figure(self) -> Figure:
+        down, across = self.weights.shape
+        named = max(down, across) <= SMALL
+        left = 0.07 * max(map(len, self.rows)) if named else 0.3
+        cell = min((WIDTH - 1.5 - left) / across, 0.34)
+        size = min(8.0, 0.85 * 72 * cell)
+        above = size / 72 * 0.62 * max(map(len, self.columns)) if named else 0.3
+        width = min(WIDTH, max(cell * across + left + 1.5, 4.4))
+        figure = blank(cell * down + above + 1.0, self, width)
+        axes = figure.add_subplot()
+        image = drawn(axes, self.weights, norm_of(self.weights, named))
+        axes.xaxis.tick_top()
+        axes.xaxis.set_label_position("top")
+        axes.set_xlabel(f"to: {self.to_name} →", fontsize=8, loc="left", color=FAINT)
+        axes.set_ylabel(f"← from: {self.from_name}", fontsize=8, loc="top", color=FAINT)
+        if named:
+            axes.set_xticks(range(across), self.columns, rotation=90, fontsize=size)
+            axes.set_yticks(range(down), self.rows, fontsize=size)
+            axes.tick_params(length=0, pad=2)
+        else:
+            axes.tick_params(labelsize=7, length=2)
+        scale = "" if named or has_signs(self.weights) else ", root scale"
+        bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02, aspect=30)
+        bar.set_label(f"{self.measure}{scale}", fontsize=8, color=FAINT)
+        bar.ax.tick_params(labelsize=7, length=2)
+        return figure
+
+    def body(self) -> str:
+        axis = (
+            f'<p class="axis">from ↓ {escape(self.from_name)}, to → {escape(self.to_name)}; {escape(self.measure)}</p>'
+        )
+        if max(self.weights.shape) > SMALL:
+            return axis + as_image(self.figure()) + self._strongest()
+        top = largest(self.weights)
+        head = "".join(f'<th scope="col">{escape(word)}</th>' for word in self.columns)
+        lines = []
+        for word, row in zip(self.rows, self.weights.tolist(), strict=True):
+            cells = "".join(self._cell(word, to, weight, top) for to, weight in zip(self.columns, row, strict=True))
+            lines.append(f'<tr><th scope="row">{escape(word)}</th>{cells}</tr>')
+        return (
+            f'{axis}<table class="map"><thead><tr><th></th>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
+        )
+
+    def _cell(self, row: str, column: str, weight: float, top: float) -> str:
+        where = f"from {escape(row)} to {escape(column)}"
+        if weight != weight:
+            return f'<td class="masked" title="{where}: masked"></td>'
+        colour = signed(weight / top) if has_signs(self.weights) else blue(weight / top)
+        return f'<td style="background:{colour}" title="{where}: {weight:.4f}"></td>'
+
+    def _strongest(self) -> str:
+        """A line for each row: where its largest weight went."""
+        lines = []
+        for place, (word, row) in enumerate(zip(self.rows, self.weights, strict=True)):
+            best = int(np.nanargmax(row))
+            cells = f"<td>{place}</td><td>{escape(word)}</td><td>{best}</td><td>{escape(self.columns[best])}</td>"
+            lines.append(f"<tr>{cells}<td>{row[best]:.4f}</td></tr>")
+        head = "<tr><th></th><th>from</th><th></th><th>to, most</th><th></th></tr>"
+        return f"<details><summary>the largest of each row</summary><table>{head}{''.join(lines)}</table></details>"
+
+    def terminal(self) -> Text:
+        if self.weights.shape[1] > SMALL:
+            return super().terminal()
+        shares = torch.from_numpy(np.nan_to_num(self.weights)) / largest(self.weights)
+        return shaded_text(Alignment(self.columns, self.rows, shares))
+
+    def table(self) -> list[list[Cell]]:
+        rows: list[list[Cell]] = [["from \\ to", *self.columns]]
+        for word, row in zip(self.rows, self.weights.tolist(), strict=True):
+            rows.append([word, *("" if weight != weight else weight for weight in row)])
+        return rows
+
+    def numbers(self) -> Numbers:
+        return {"weights": self.weights, "from": list(self.rows), "to": list(self.columns)}
+
+
+@dataclass(frozen=True)
+class Heads(View):
+    """A small map for every head of every layer, all on one scale."""
+
+    maps: Sequence[Matrix]
+    """One for each layer, (H, T, S); NaN where masked."""
+    layers: Sequence[str]
+    """The path of each."""
+    rows: Sequence[str]
+    columns: Sequence[str]
+    numbered: tuple[int, ...]
+    """Which layers these are."""
+
+    def figure(self) -> Figure:
+        across = max(len(layer) for layer in self.maps)
+        down, shape = len(self.maps), self.maps[0].shape[1:]
+        side = (WIDTH - 1.0) / across
+        tall = min(max(shape[0] / shape[1], 0.3), 2.0)
+        side = min(side, 1.6)
+        figure = blank(down * (side * tall + 0.22) + 1.0, self)
+        grid = figure.subplots(down, across, squeeze=False)
+        norm = norm_of(np.concatenate([layer.ravel() for layer in self.maps]), False)
+        for number, layer, line in zip(self.numbered, self.maps, grid, strict=True):
+            for head, axes in enumerate(line):
+                axes.set_xticks([])
+                axes.set_yticks([])
+                if head >= len(layer):
+                    axes.axis("off")
+                    continue
+                image = drawn(axes, layer[head], norm, hatch=shape[1] <= SMALL, aspect="auto")
+                axes.set_title(f"layer {number} head {head}", fontsize=6, pad=2, color=FAINT)
+        grid[0, 0].set_ylabel("from ↓", fontsize=6, color=FAINT, labelpad=1)
+        grid[0, 0].set_xlabel("to →", fontsize=6, color=FAINT, labelpad=1)
+        bar = figure.colorbar(image, ax=grid, shrink=min(1.0, 2.2 / figure.get_figheight()), pad=0.01, aspect=30)
+        bar.set_label("attention weight, root scale", fontsize=7, color=FAINT)
+        bar.ax.tick_params(labelsize=6, length=2)
+        return figure
+
+    def body(self) -> str:
+        lines = []
+        for number, path, layer in zip(self.numbered, self.layers, self.maps, strict=True):
+            for head, weights in enumerate(layer):
+                sure = np.nanmax(weights, axis=1).mean()
+                cells = f"<td>{number}</td><td>{head}</td><td>{sure:.3f}</td><td>{escape(path)}</td>"
+                lines.append(f"<tr>{cells}</tr>")
+        head_line = "<tr><th>layer</th><th>head</th><th>mean of the largest weight</th><th>path</th></tr>"
+        return f"{as_image(self.figure())}<table>{head_line}{''.join(lines)}</table>"
+
+    def table(self) -> list[list[Cell]]:
+        rows: list[list[Cell]] = [["layer", "head", "from place", "from", *self.columns]]
+        for number, layer in zip(self.numbered, self.maps, strict=True):
+            for head, weights in enumerate(layer.tolist()):
+                for place, (word, row) in enumerate(zip(self.rows, weights, strict=True)):
+                    rows.append([number, head, place, word, *("" if weight != weight else weight for weight in row)])
+        return rows
+
+    def numbers(self) -> Numbers:
+        return {**dict(zip(self.layers, self.maps, strict=True)), "from": list(self.rows), "to": list(self.columns)}
+
+
+def largest(weights: NDArray[np.float32]) -> float:
+    """In size; never 0."""
+    return max(float(np.nanmax(np.abs(weights))), 1e-9)
+
+
+def has_signs(weights: NDArray[np.float32]) -> bool:
+    return float(np.nanmin(weights)) < 0
+
+
+def norm_of(weights: NDArray[np.float32], linear: bool) -> Normalize:
+    """From 0 to the largest; where there are many and most are small, by their roots; where some are negative, both."""
+    top = largest(weights)
+    if has_signs(weights):
+        return Normalize(-top, top)
+    return Normalize(0, top) if linear else PowerNorm(0.5, 0, top)
+
+
+def drawn(
+    axes: Axes, weights: Matrix, norm: Normalize, hatch: bool = True, aspect: Literal["equal", "auto"] = "equal"
+) -> AxesImage:
+    """Blue where it looked, orange below 0; hatched where it could not."""
+    shown = np.ma.masked_invalid(weights)
+    image = axes.imshow(shown, cmap=BOTH if norm.vmin else "Blues", norm=norm, aspect=aspect, interpolation="nearest")
+    image.cmap.set_bad("#f2f2f2")
+    axes.spines[:].set_color("#cccccc")
+    if hatch and np.isnan(weights).any():
+        axes.add_patch(_staircase(np.isnan(weights)))
+    return image
+
+
+def _staircase(masked: NDArray[np.bool_]) -> Polygon:
+    """The outline of what lies behind the last column that each row may see."""
+    down, across = masked.shape
+    points: list[tuple[float, float]] = []
+    for row, seen in enumerate((~masked).sum(1).tolist()):
+        points += [(seen - 0.5, row - 0.5), (seen - 0.5, row + 0.5)]
+    corner = (across - 0.5, -0.5)
+    return Polygon(
+        [*points, (across - 0.5, down - 0.5), corner], hatch="//////", fill=False, linewidth=0, edgecolor="#cfcfcf"
+    )

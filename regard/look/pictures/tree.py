@@ -1,0 +1,130 @@
+"""A beam search as a tree: kept, pruned, finished."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from math import exp
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from regard.look.pictures.view import BLUE, FAINT, ORANGE, WIDTH, Cell, Numbers, View, blank
+from regard.look.record import Node
+
+LEAVES = 60  # lines of a picture; the least probable of what was pruned is left out
+COLOURS = {"kept": BLUE, "pruned": "#999999", "finished": ORANGE}
+
+
+@dataclass(frozen=True)
+class Tree(View):
+    """Every continuation that was considered."""
+
+    nodes: Sequence[Node]
+    names: Mapping[int, str]
+
+    def _children(self, nodes: set[int]) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {-1: []}
+        for number in sorted(nodes):
+            found.setdefault(self.nodes[number].parent, []).append(number)
+        for several in found.values():
+            several.sort(key=lambda number: -self.nodes[number].total)
+        return found
+
+    def _shown(self) -> set[int]:
+        """All that was kept or finished, and the most probable of what was pruned, as far as there is room."""
+        pruned = [number for number, node in enumerate(self.nodes) if node.fate == "pruned"]
+        others = set(range(len(self.nodes))) - set(pruned)
+        pruned.sort(key=lambda number: -self.nodes[number].total)
+        return others | set(pruned[: max(0, LEAVES - sum(node.fate == "finished" for node in self.nodes))])
+
+    def _places(self) -> dict[int, tuple[int, float]]:
+        """Depth and line of every node: its leaves below each other, and itself on the line of its best."""
+        children, places = self._children(self._shown()), dict[int, tuple[int, float]]()
+        line = 0
+        stack = [(number, 0) for number in reversed(children[-1])]
+        while stack:
+            number, depth = stack.pop()
+            places[number] = depth, line
+            below = children.get(number, [])
+            if below:
+                stack += [(child, depth + 1) for child in reversed(below)]
+            else:
+                line += 1
+        return places
+
+    def figure(self) -> Figure:
+        places = self._places()
+        lines = 1 + max(line for _, line in places.values())
+        starts = self._columns(places)
+        figure = blank(0.135 * lines + 0.8, self)
+        axes = figure.add_subplot()
+        axes.set_xlim(0, 1)
+        axes.set_ylim(lines - 0.4, -1.2)
+        axes.axis("off")
+        size = min(7.0, 72 * 0.135 * 0.75)
+        for number, (depth, line) in places.items():
+            node = self.nodes[number]
+            if node.parent >= 0:
+                above_depth, above = places[node.parent]
+                if above != line:
+                    bend = starts[above_depth] + 0.004
+                    axes.plot(
+                        [bend, bend, starts[depth] - 0.004], [above + 0.4, line, line], color="#bbbbbb", linewidth=0.6
+                    )
+            label = f"{self.names[node.token]} {exp(node.log):.2f}".replace("$", r"\$")
+            axes.text(starts[depth], line, label, fontsize=size, va="center", color=COLOURS[node.fate],
+                      weight="bold" if node.fate == "finished" else "normal")  # fmt: skip
+        for place, (fate, colour) in enumerate(COLOURS.items()):
+            axes.text(0.1 * place, -1, fate, fontsize=7, color=colour, va="center")
+        axes.text(
+            0.32,
+            -1,
+            "from left to right: token and p(token); lines: one hypothesis each",
+            fontsize=7,
+            color=FAINT,
+            va="center",
+        )
+        return figure
+
+    def _columns(self, places: Mapping[int, tuple[int, float]]) -> list[float]:
+        """Where each depth begins: as wide as its longest name, all of them together as wide as the page."""
+        widest = [0] * (1 + max(depth for depth, _ in places.values()))
+        for number, (depth, _) in places.items():
+            widest[depth] = max(widest[depth], len(self.names[self.nodes[number].token]) + 7)
+        return [sum(widest[:depth]) / max(sum(widest), 20 * WIDTH) for depth in range(len(widest))]
+
+    def body(self) -> str:
+        children = self._children(set(range(len(self.nodes))))
+        parts: list[str] = []
+        stack: list[int | str] = [*reversed(children[-1])]
+        while stack:
+            one = stack.pop()
+            if isinstance(one, str):
+                parts.append(one)
+                continue
+            node, below = self.nodes[one], children.get(one, [])
+            title = f"log p {node.log:.4f}, sum {node.total:.4f}, {node.fate}"
+            said = f"{escape(self.names[node.token])} {exp(node.log):.2f}"
+            parts.append(f'<li><span class="{node.fate}" title="{title}">{said}</span>')
+            stack.append("</li>")
+            if below:
+                parts.append("<ul>")
+                stack += ["</ul>", *reversed(below)]
+        fates = " · ".join(f'<span class="{fate}">{fate}</span>' for fate in COLOURS)
+        key = f'<p class="axis">{fates}; from one token to the next: its name and p(token)</p>'
+        return f'{key}<ul class="tree">{"".join(parts)}</ul>'
+
+    def table(self) -> list[list[Cell]]:
+        rows: list[list[Cell]] = [["node", *Node._fields, "name"]]
+        return rows + [[number, *node, self.names[node.token]] for number, node in enumerate(self.nodes)]
+
+    def numbers(self) -> Numbers:
+        columns = {name: [node[place] for node in self.nodes] for place, name in enumerate(Node._fields)}
+        arrays: dict[str, np.ndarray | list[str]] = {
+            name: np.asarray(columns[name]) for name in ("parent", "token", "log", "total")
+        }
+        return {
+            **arrays,
+            "fate": [str(fate) for fate in columns["fate"]],
+            "name": [self.names[node.token] for node in self.nodes],
+        }

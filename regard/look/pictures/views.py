@@ -1,0 +1,250 @@
+"""From a record to a view: which layer, which head, which cell, by which measure."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.config.settings import Settings, at_least
+from regard.errors import UserError, unknown
+from regard.look.attribution import gradient_times_input, rollout, token_effects, value_norms
+from regard.look.gradients import furthest, memory
+from regard.look.pictures.coloured import Coloured
+from regard.look.pictures.curve import Curve
+from regard.look.pictures.maps import Heads, Map
+from regard.look.pictures.overlay import Overlay
+from regard.look.pictures.tree import Tree
+from regard.look.pictures.view import View
+from regard.look.record import SOURCE, WRITTEN, Reading, Record, Seen, Token
+from regard.models.model import Model
+
+ALL = -1
+
+
+@dataclass(frozen=True)
+class Choice(Settings):
+    """What to draw."""
+
+    view: Literal["", "map", "heads", "text", "gradients", "beam"] = ""
+    """Nothing: a map where there is attention, else coloured text."""
+    attention: Literal["", "cross", "self", "encoder"] = ""
+    """Of what is written to what was read; within what is written; within what was read. Nothing: the first one."""
+    layer: int = at_least(ALL, ALL)
+    """Of that attention, from 0; −1: all, a map shows their mean."""
+    head: int = at_least(ALL, ALL)
+    """From 0; −1: all."""
+    unit: str = ""
+    """For text: a cell as path[number]. Nothing: of the last layer the one that varies most."""
+    measure: Literal["attention", "norms", "rollout", "gradient", "off"] = "attention"
+    """For a map: the weights; times the length of the values; rolled out; gradient × input; Δ log p without it."""
+    reading: Literal["", "fed", "predicted"] = ""
+    """Whose row it is: the token fed or the token predicted. Nothing: as is the habit for that attention."""
+
+
+def view_of(record: Record, choice: Choice, model: Model) -> View:
+    """The view that was chosen; `model` is asked again where the record does not say."""
+    kind = choice.view or ("map" if any(seen.attention for seen in record.seen.values()) else "text")
+    if kind == "map":
+        return map_view(record, choice, model)
+    if kind == "heads":
+        return heads_view(record, choice)
+    if kind == "beam":
+        return tree_view(record)
+    if kind == "gradients":
+        return gradients_view({record.about.get("run", record.kind): memory(model, record)})
+    return text_view(record, choice)
+
+
+def _title(record: Record, what: str) -> str:
+    run = record.about.get("run", "").rstrip("/").rsplit("/", 1)[-1]
+    return f"{run}: {what}" if run else what
+
+
+def _chosen(record: Record, choice: Choice) -> dict[str, Seen]:
+    """The attention layers that are meant, each with the heads that are meant, by path."""
+    layers = record.attention(choice.attention)
+    if choice.layer >= len(layers):
+        raise UserError(f"this attention has layers 0 to {len(layers) - 1}, found {choice.layer}")
+    wanted = layers if choice.layer == ALL else dict([list(layers.items())[choice.layer]])
+    for seen in wanted.values():
+        if choice.head >= len(seen.values):
+            raise UserError(f"this attention has heads 0 to {len(seen.values) - 1}, found {choice.head}")
+    return wanted
+
+
+def _called(choice: Choice) -> str:
+    layer = "mean of all layers" if choice.layer == ALL else f"layer {choice.layer}"
+    head = "mean of all heads" if choice.head == ALL else f"head {choice.head}"
+    return "mean of all layers and heads" if choice.layer == choice.head == ALL else f"{layer}, {head}"
+
+
+def _masked(values: Tensor, seen: Seen) -> Tensor:
+    """NaN where a row was not allowed to look."""
+    return values.masked_fill(seen.masked, torch.nan)
+
+
+def _reading(choice: Choice) -> Reading | None:
+    return choice.reading or None
+
+
+def map_view(record: Record, choice: Choice, model: Model) -> View:
+    """One matrix, from tokens to tokens, by the measure that was chosen."""
+    if choice.measure == "gradient":
+        return _by_tokens(
+            record,
+            gradient_times_input(model, record),
+            "gradient × input, of the score of each token said",
+            "x · ∂score / ∂x",
+        )
+    if choice.measure == "off":
+        name = SOURCE if SOURCE in record.sequences else WRITTEN
+        return _by_tokens(
+            record,
+            {name: token_effects(model, record)},
+            "change of log p of each token said, without a token",
+            "Δ log p",
+        )
+    layers = _chosen(record, choice)
+    seen, called = next(iter(layers.values())), _called(choice)
+    if choice.measure == "rollout":
+        values, measure, called = rollout(record, seen.group), "rollout, an approximation", "through all layers"
+    else:
+        by_layer = {path: one.values for path, one in layers.items()}
+        measure = "attention weight"
+        if choice.measure == "norms":
+            by_layer = {path: value_norms(model, record, path) for path in layers}
+            measure = "attention weight × length of v W_O"
+        heads = [each.mean(0) if choice.head == ALL else each[choice.head] for each in by_layer.values()]
+        values = torch.stack(heads).mean(0)
+    rows = record.row_words(seen, _reading(choice))
+    title = _title(record, f"{seen.group} attention, {called}")
+    if record.picture is not None and seen.columns == SOURCE:
+        note = "from each word; beside it the largest weight of one region"
+        down = values.shape[1] // record.sequences[SOURCE].grid
+        return Overlay(title, note, record.picture, rows, values, down)
+    columns = record.sequences[seen.columns].words[: values.shape[1]]
+    reading = choice.reading or seen.reading
+    note = f"a row is the token {reading}" + ("; hatched: masked" if seen.causal else "")
+    return Map(
+        title, note, _masked(values, seen).numpy(), rows, columns, measure, _named(record, seen.rows),
+        _named(record, seen.columns),
+    )  # fmt: skip
+
+
+def _named(record: Record, sequence: str) -> str:
+    """What people call a sequence."""
+    if sequence == SOURCE:
+        return "what it read"
+    return "the text" if SOURCE not in record.sequences else "what it wrote"
+
+
+def _by_tokens(record: Record, found: Mapping[str, Tensor], title: str, measure: str) -> Map:
+    """Rows are the tokens said, columns those of the source, or of the text where there is none."""
+    name = SOURCE if SOURCE in found else WRITTEN
+    values = found[name]
+    said = record.written.words[1 : 1 + len(values)]
+    columns = record.sequences[name].words[: values.shape[1]]
+    if name == WRITTEN:  # what comes later can have no say
+        values = values.masked_fill(torch.ones_like(values, dtype=torch.bool).triu(1), torch.nan)
+    note = "a row is the token predicted" + ("; hatched: comes later" if name == WRITTEN else "")
+    return Map(
+        _title(record, title), note, values.numpy(), said, columns, measure, _named(record, WRITTEN),
+        _named(record, name),
+    )  # fmt: skip
+
+
+def heads_view(record: Record, choice: Choice) -> Heads:
+    """Every head of every layer, or of one."""
+    layers = _chosen(record, choice)
+    first = next(iter(layers.values()))
+    return Heads(
+        _title(record, f"{first.group} attention, every head"),
+        f"a row is the token {choice.reading or first.reading}" + ("; grey or hatched: masked" if first.causal else ""),
+        [_masked(seen.values, seen).numpy() for seen in layers.values()],
+        list(layers),
+        record.row_words(first, _reading(choice)),
+        record.sequences[first.columns].words[: first.values.shape[2]],
+        tuple(range(len(layers))) if choice.layer == ALL else (choice.layer,),
+    )
+
+
+def text_view(record: Record, choice: Choice) -> Coloured:
+    """The text coloured by one cell; of a classifier that looks by attention, by what each token got."""
+    pooled = [seen for seen in record.seen.values() if seen.attention and seen.values.shape[1] == 1]
+    if pooled and not choice.unit and record.kind == "classifier":
+        values, sequence = pooled[-1].values.mean(0)[0], record.sequences[pooled[-1].columns]
+        said = record.written.words[-1]
+        return Coloured(
+            _title(record, f"where it looked to say “{said}”"), f"from the class to each token; p = {_sure(record)}",
+            _pieces(sequence.tokens), values.numpy(), "attention weight",
+        )  # fmt: skip
+    path, number, why = _unit(record, choice.unit)
+    seen = record.seen[path]
+    tokens = record.sequences[seen.rows].tokens[: len(seen.values)]
+    note = f"from each token as it was read, to this cell{why}"
+    return Coloured(
+        _title(record, f"{path}[{number}]"), note, _pieces(tokens), seen.values[:, number].numpy(),
+        "value of the cell",
+    )  # fmt: skip
+
+
+def _sure(record: Record) -> str:
+    return f"{float(record.top.probabilities[0, 0]):.2f}"
+
+
+def _pieces(tokens: Iterable[Token]) -> list[str]:
+    """As they stand in the text; special tokens by their names, and what cannot be shown by its code."""
+    return [_shown(token) for token in tokens]
+
+
+def _shown(token: Token) -> str:
+    text = token.piece.decode(errors="replace") or token.label
+    return text if text.replace("\n", "").replace("\t", "").isprintable() else token.label
+
+
+def _unit(record: Record, name: str) -> tuple[str, int, str]:
+    """Path and number of a cell, and how it came to be this one."""
+    cells = {path: seen.values for path, seen in record.seen.items() if not seen.attention}
+    if not cells:
+        raise UserError(f"this {record.kind} has no cells to colour a text by; its attention is a map: --view map")
+    if not name:
+        liked = [path for path in cells if path.endswith(".hidden")] or [*cells]
+        path = liked[-1]
+        return path, int(cells[path].std(0).argmax()), ", which varies most in its layer"
+    match = re.fullmatch(r"(.+)\[(\d+)\]", name)
+    if not match:
+        raise UserError(f"a unit is written path[number], found '{name}'; for example {next(iter(cells))}[0]")
+    path, number = match[1], int(match[2])
+    if path not in cells:
+        raise unknown("unit", path, cells)
+    if number >= cells[path].shape[-1]:
+        raise UserError(f"{path} has units 0 to {cells[path].shape[-1] - 1}, found {number}")
+    return path, number, ""
+
+
+def gradients_view(found: Mapping[str, Mapping[str, Tensor]], path: str = "") -> Curve:
+    """Runs by name, each with its curves; of each the furthest place from which anything comes back, or a given one."""
+    curves = {}
+    for run, several in found.items():
+        chosen = path or furthest(several)
+        if chosen not in several:
+            raise unknown("path", chosen, several)
+        name = run.rstrip("/").rsplit("/", 1)[-1]
+        curves[f"{name}: {chosen}"] = np.asarray(several[chosen])
+    return Curve("how much of a loss comes back over time", "the mean over the last steps of the text", curves)
+
+
+def tree_view(record: Record) -> Tree:
+    """The search for what was written."""
+    if not record.tree:
+        remedy = {
+            "language model": "let it write: --length 20",
+            "translator": "search with --beam 5",
+            "captioner": "search with --beam 5",
+        }.get(record.kind, "it answers in one pass: look at --view map or text")
+        raise UserError(f"this {record.kind} searched for nothing, so there is no beam tree; {remedy}")
+    return Tree(_title(record, f"the search for “{record.written.text}”"), "", record.tree, record.names)
