@@ -10,6 +10,7 @@ from regard.look.trace import Trace, trace
 from regard.models.build import build
 from regard.models.count import count
 from regard.models.model import Model, Source
+from regard.page.open import show
 from regard.runs import Run
 from regard.runs import load_run as load
 
@@ -38,5 +39,6 @@ __all__ = [
     "load",
     "patch",
     "select",
+    "show",
     "trace",
 ]

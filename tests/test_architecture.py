@@ -19,9 +19,10 @@ MAY_IMPORT = {
     "look": {"errors", "disk", "config", "text", "layers", "models", "decode"},
     "runs": {"errors", "disk", "config", "text", "models", "decode", "look"},
     "train": {"errors", "disk", "config", "text", "data", "layers", "models", "decode", "look", "runs"},
-    "__init__": {"errors", "config", "layers", "models", "look", "decode", "runs"},
+    "page": {"errors", "disk", "config", "text", "data", "layers", "models", "decode", "look", "runs"},
+    "__init__": {"errors", "config", "layers", "models", "look", "decode", "runs", "page"},
     "demo": {"errors", "config", "text", "data", "layers", "models", "decode", "runs", "look", "train"},
-    "cli": {"errors", "config", "data", "decode", "look", "runs", "train", "demo"},
+    "cli": {"errors", "config", "data", "decode", "look", "runs", "train", "demo", "page"},
 }
 FILES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
