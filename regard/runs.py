@@ -297,7 +297,7 @@ class Run:
 
     def record(self, asked: str | UInt8[Tensor, "3 Y X"], wishes: Recording = RECORDING) -> Record:
         """Everything there is to see while the run reads a text, or a picture, and answers it."""
-        record = KINDS[self.kind](self.model, self._tokenizers, asked, wishes)
+        record = KINDS[self.kind](self.model, self._tokenizers, asked, replace(wishes, room=self.room))
         return replace(record, about={"run": str(self.folder.path)})
 
     # ---- language models and translators

@@ -45,6 +45,8 @@ class Recording(Settings):
     """How many of the most probable tokens at each step."""
     paths: tuple[str, ...] = ()
     """Taps besides attention weights, hidden states, cells and gates, by path or pattern."""
+    room: int = at_least(0, 0)
+    """How many positions a model has where it has an end; 0: any number."""
 
 
 RECORDING = Recording()
@@ -55,14 +57,15 @@ def of_text(model: Model, tokenizers: Tokenizers, text: str, wishes: Recording =
     tokenizer, tree, device = tokenizers[1], BeamTree(), _device(model)
     read = [START, *tokenizer.encode(text)]
     made: list[int] = []
-    if wishes.length and wishes.beam > 1:
+    limit = min(wishes.length, wishes.room - len(read) + 1) if wishes.room else wishes.length
+    if limit > 0 and wishes.beam > 1:
         with torch.inference_mode():
             fed, start = torch.tensor([read], device=device), model.start()
-            ((best, *_),) = beam(model, fed, start, width=wishes.beam, limit=wishes.length, stop=STOP, watch=tree)
+            ((best, *_),) = beam(model, fed, start, width=wishes.beam, limit=limit, stop=STOP, watch=tree)
         made = [*best.tokens, *[STOP] * best.finished]
-    elif wishes.length:
+    elif limit > 0:
         fed = torch.tensor([read], device=device)
-        made = [int(token) for token in stream(model, fed, model.start(), argmax, limit=wishes.length, stop=STOP)]
+        made = [int(token) for token in stream(model, fed, model.start(), argmax, limit=limit, stop=STOP)]
     passed = _pass(model, None, read, made, wishes)
     return _record("language model", {WRITTEN: sequence(tokenizer, [*read, *made])}, passed, tokenizer, tree.nodes)
 
@@ -152,7 +155,7 @@ def _answer(
     if wishes.answer:
         return [*writer.encode(wishes.answer), STOP], []
     tree = BeamTree()
-    ((best, *_),) = Plan(Search(beam=wishes.beam), writer, 0).search(model, source, usual, tree)
+    ((best, *_),) = Plan(Search(beam=wishes.beam), writer, wishes.room).search(model, source, usual, tree)
     return [*best.tokens, *[STOP] * best.finished], tree.nodes if wishes.beam > 1 else []
 
 
@@ -176,7 +179,7 @@ class _Passed(NamedTuple):
     top: int
 
 
-@torch.inference_mode()
+@torch.no_grad()  # not inference mode: what is recorded may be computed with afterwards
 def _pass(model: Model, source: Source | None, prompt: list[int], made: list[int], wishes: Recording) -> _Passed:
     """The prompt in one call, then what was made one by one; its last token is not fed."""
     taps = taps_of(model)

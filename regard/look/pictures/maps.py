@@ -21,6 +21,7 @@ from regard.look.pictures.view import FAINT, SMALL, WIDTH, Cell, Numbers, View, 
 from regard.look.render import shaded_text
 
 Matrix = NDArray[np.float32]
+OUTLIERS = 0.998  # of many weights: those above this quantile have one colour
 BOTH = LinearSegmentedColormap.from_list("orange, white, blue", [signed(step / 10) for step in range(-10, 11)])
 
 
@@ -46,10 +47,11 @@ class Map(View):
         figure = blank(cell * down + above + 1.0, self, width)
         axes = figure.add_subplot()
         image = drawn(axes, self.weights, norm_of(self.weights, named))
+        by = "" if named else ", by place"
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
-        axes.set_xlabel(f"to: {self.to_name} →", fontsize=8, loc="left", color=FAINT)
-        axes.set_ylabel(f"← from: {self.from_name}", fontsize=8, loc="top", color=FAINT)
+        axes.set_xlabel(f"to: {self.to_name}{by} →", fontsize=8, loc="left", color=FAINT)
+        axes.set_ylabel(f"← from: {self.from_name}{by}", fontsize=8, loc="top", color=FAINT)
         if named:
             axes.set_xticks(range(across), self.columns, rotation=90, fontsize=size)
             axes.set_yticks(range(down), self.rows, fontsize=size)
@@ -57,7 +59,7 @@ class Map(View):
         else:
             axes.tick_params(labelsize=7, length=2)
         scale = "" if named or has_signs(self.weights) else ", root scale"
-        bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02, aspect=30)
+        bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02, aspect=30, extend="neither" if named else "max")
         bar.set_label(f"{self.measure}{scale}", fontsize=8, color=FAINT)
         bar.ax.tick_params(labelsize=7, length=2)
         return figure
@@ -144,7 +146,9 @@ class Heads(View):
                 axes.set_title(f"layer {number} head {head}", fontsize=6, pad=2, color=FAINT)
         grid[0, 0].set_ylabel("from ↓", fontsize=6, color=FAINT, labelpad=1)
         grid[0, 0].set_xlabel("to →", fontsize=6, color=FAINT, labelpad=1)
-        bar = figure.colorbar(image, ax=grid, shrink=min(1.0, 2.2 / figure.get_figheight()), pad=0.01, aspect=30)
+        bar = figure.colorbar(
+            image, ax=grid, shrink=min(1.0, 2.2 / figure.get_figheight()), pad=0.01, aspect=30, extend="max"
+        )
         bar.set_label("attention weight, root scale", fontsize=7, color=FAINT)
         bar.ax.tick_params(labelsize=6, length=2)
         return figure
@@ -180,12 +184,13 @@ def has_signs(weights: NDArray[np.float32]) -> bool:
     return float(np.nanmin(weights)) < 0
 
 
-def norm_of(weights: NDArray[np.float32], linear: bool) -> Normalize:
-    """From 0 to the largest; where there are many and most are small, by their roots; where some are negative, both."""
-    top = largest(weights)
+def norm_of(weights: NDArray[np.float32], few: bool) -> Normalize:
+    """From 0 to the largest. Of many, where most are small: by their roots, and the largest few alike."""
     if has_signs(weights):
-        return Normalize(-top, top)
-    return Normalize(0, top) if linear else PowerNorm(0.5, 0, top)
+        return Normalize(-largest(weights), largest(weights))
+    if few:
+        return Normalize(0, largest(weights))
+    return PowerNorm(0.5, 0, max(float(np.nanquantile(weights, OUTLIERS)), 1e-9))
 
 
 def drawn(
