@@ -13,7 +13,9 @@ from regard.look.trace import trace
 from regard.page.server import Server
 from regard.text import START
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="the browser tests want playwright: pip install playwright")
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="the browser tests want playwright: pip install playwright"
+)
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 if BROWSER is None and os.environ.get("REGARD_BROWSER") == "required":
     pytest.fail("REGARD_BROWSER=required, but there is no chromium on the path", pytrace=False)
@@ -60,9 +62,7 @@ class Tab:
         self.strangers: list[str] = []
         self.context.route("**/*", self._gate)
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on(
-            "console", lambda message: self.wrong.append(message.text) if message.type == "error" else None
-        )
+        self.page.on("console", lambda message: self.wrong.append(message.text) if message.type == "error" else None)
 
     def _gate(self, route) -> None:
         address = route.request.url
@@ -74,9 +74,13 @@ class Tab:
             route.abort()
 
     def open(self, family: str = "", **selection: object) -> None:
-        chosen = {"run": FAMILIES.index(family), "text": pages.text_for(family), "length": 6, **selection} if family else {}
+        chosen = (
+            {"run": FAMILIES.index(family), "text": pages.text_for(family), "length": 6, **selection} if family else {}
+        )
         self.page.goto("about:blank")
-        self.page.goto(self.server.address + "#" + "&".join(f"{key}={quote(str(value))}" for key, value in chosen.items()))
+        self.page.goto(
+            self.server.address + "#" + "&".join(f"{key}={quote(str(value))}" for key, value in chosen.items())
+        )
         self.ready()
 
     def ready(self) -> None:
@@ -192,20 +196,21 @@ def test_every_map_says_what_it_is_not(tab):
 
 def test_axes_and_readings_are_named(tab):
     tab.open("rnn-attention", view="map")
-    axes = tab.page.locator("svg text.axis").all_inner_texts()
+    axes = tab.page.locator("svg text.axis").all_text_contents()
     assert axes == ["from ↓", "to →"]
     assert "as predicted" in tab.text(".controls")
     assert "one after the token fed" in tab.text(".aside")
     tab.page.click("text=as fed")
-    assert tab.page.locator(".heat svg text").first.inner_text() == "<start>"
+    assert tab.page.locator(".heat svg text").first.text_content() == "<start>"
 
 
 def test_text_appears_token_by_token(tab):
-    tab.open("lstm")
+    tab.open("lstm", length=200)
     tab.page.evaluate(
         """() => {
             window.seen = new Set();
-            new MutationObserver(() => window.seen.add(document.querySelector('.answer').innerText)).observe(document.querySelector('.composer'), { childList: true, subtree: true });
+            const note = () => window.seen.add(document.querySelector('.answer').innerText);
+            new MutationObserver(note).observe(document.querySelector('.composer'), { childList: true, subtree: true });
         }"""
     )
     tab.page.fill("#text", "day 9")
@@ -269,7 +274,9 @@ def test_the_strip_grows_by_a_column_a_step(tab):
     tab.open("rnn-attention", view="workbench")
     kept = []
     for step in (1, 2, 3):
-        tab.page.locator("#step").evaluate("(slide, n) => { slide.value = n; slide.dispatchEvent(new Event('input')); }", step)
+        tab.page.locator("#step").evaluate(
+            "(slide, n) => { slide.value = n; slide.dispatchEvent(new Event('input')); }", step
+        )
         cells = tab.page.locator("#strip table >> nth=0").locator("tbody tr >> nth=0").locator("td").all_inner_texts()
         kept.append(sum(bool(cell.strip()) for cell in cells))
     assert kept == [1, 2, 3]
@@ -279,7 +286,11 @@ def test_the_workbench_shows_the_runs_own_numbers(tab, runs):
     family = "transformer-lm"
     tab.open(family, view="workbench", bench="own", length=0, head=0)
     tab.page.wait_for_selector("text=a = softmax")
-    shown = tab.page.locator("table.matrix:has(caption:has-text('softmax')) tbody tr >> nth=2").locator("td").all_inner_texts()
+    shown = (
+        tab.page.locator("table.matrix:has(caption:has-text('softmax')) tbody tr >> nth=2")
+        .locator("td")
+        .all_inner_texts()
+    )
     weights = weights_of(runs[FAMILIES.index(family)], pages.text_for(family))[0, 2, :3].tolist()
     assert [float(cell) for cell in shown[:3]] == pytest.approx(weights, abs=0.01)
     assert "−∞" in tab.text("table.matrix:has(caption:has-text('scaled')) tbody tr >> nth=0")

@@ -237,6 +237,22 @@ def test_writing_can_go_on_from_a_chosen_token(server, runs):
     assert "token" in found[0]
 
 
+@pytest.mark.parametrize(("run", "text", "begun"), [(0, "day 7", "zz"), (2, "one two", "four four")])
+def test_a_record_can_begin_with_chosen_tokens(server, runs, run, text, begun):
+    tokens = runs[run].tokenizer.encode(begun)
+    _, content = ask(server, "/api/record", run=run, text=text, answer=tokens, length=0 if run else 3)
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    record = json.loads(header["__metadata__"]["regard.record"])
+    written = [token["id"] for token in record["sequences"]["written"]["tokens"]]
+    first = 1 + (0 if run else len(runs[run].tokenizer.encode(text)))
+    assert written[first : first + len(tokens)] == tokens
+    assert len(written) > first + len(tokens)
+    tree = record["tree"]
+    assert not tree or {node["token"] for node in tree if node["fate"] != "pruned"} & set(
+        written[first + len(tokens) :]
+    )
+
+
 def test_a_mistake_on_the_way_is_the_last_line(server):
     status, content = ask(server, "/api/write", run=9)
     assert status == 200  # it was too late to say so otherwise

@@ -6,8 +6,6 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -21,7 +19,7 @@ from regard.decode.choose import Choose, Sample, argmax
 from regard.decode.stream import stream
 from regard.decode.write import Unfolding
 from regard.errors import UserError
-from regard.look.coding import save_record
+from regard.look.coding import to_bytes
 from regard.look.gradients import furthest, memory
 from regard.look.patch import patch
 from regard.look.record import Record
@@ -56,18 +54,15 @@ class Answers:
     def record(self, asked: Question) -> bytes:
         """Everything a view needs of one pass, as a file."""
         with self._patched(asked):
-            record = self._recorded(asked)
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "record"
-            save_record(record, path)
-            return path.read_bytes()
+            return to_bytes(self._recorded(asked))
 
     def _recorded(self, asked: Question) -> Record:
         run = self._run(asked)
-        wishes = Recording(beam=asked.beam, length=asked.length, top=TOP, paths=_inner(asked.head))
+        wishes = Recording(
+            beam=asked.beam, length=asked.length, begin=asked.answer, top=TOP, paths=_inner(asked.head)
+        )  # fmt: skip
         picture = self._picture(run, asked)
-        text = asked.text + (run.tokenizer.decode(asked.answer) if run.kind == "language model" else "")
-        return run.record(text if picture is None else picture, wishes)
+        return run.record(asked.text if picture is None else picture, wishes)
 
     def write(self, asked: Question) -> Iterator[dict[str, Any]]:
         """The answer as it is made, token by token, each with the tokens that might have stood there."""

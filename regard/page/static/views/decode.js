@@ -59,7 +59,7 @@ function ladder(look, first) {
 
 /** Every hypothesis that the search considered: a column for each step, a line for each that was kept. */
 function tree(look) {
-  const { record, choose } = look;
+  const { record, choose, selection } = look;
   const nodes = record.tree.map((node, index) => ({ ...node, index, children: [], depth: 0, best: false }));
   for (const node of nodes) {
     node.depth = node.parent < 0 ? 0 : nodes[node.parent].depth + 1;
@@ -93,10 +93,11 @@ function tree(look) {
   }
   for (const node of useful) {
     const [x, y] = at(node);
+    const begun = selection.answer ? selection.answer.split(',') : [];
     const path = [];
     for (let one = node; one; one = one.parent < 0 ? null : nodes[one.parent]) path.unshift(one.token);
     const group = s('g.node', {
-      class: `${node.fate} ${node.best ? 'best' : ''}`, onclick: () => node.token !== 2 && choose({ answer: path.join(',') }),
+      class: `${node.fate} ${node.best ? 'best' : ''}`, onclick: () => node.token !== 2 && choose({ answer: [...begun, ...path].join(',') }),
       onpointermove: (event) => showTip(event.clientX, event.clientY, h('b', record.names[node.token]), h('div', `${node.fate}; p ${figure(Math.exp(node.log))}, Σ log p ${figure(node.total)}`)), onpointerleave: hideTip,
     }, s('text', { x, y }, short(record.names[node.token] || String(node.token), 9)), node.fate === 'finished' && s('circle', { cx: x - 10, cy: y - 4, r: 2.5, fill: 'var(--accent)' }));
     drawing.append(group);
