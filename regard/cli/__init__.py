@@ -6,7 +6,7 @@ import tomllib
 import warnings
 from typing import Any
 
-from regard.cli import decoding, look, patterns, training
+from regard.cli import decoding, look, looking, patterns, training
 from regard.cli.command import Run
 from regard.cli.lines import let_go
 from regard.errors import UserError
@@ -54,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     decoding.add(command)
     patterns.add(command)
     look.add(command)
+    looking.add(command)
     return parser
 
 

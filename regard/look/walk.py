@@ -27,7 +27,6 @@ class Piece(NamedTuple):
     """What passed when token t was read. Where windows start afresh, attention also sees the start token, at S = 0."""
 
 
-@torch.inference_mode()
 def walk(
     model: Model,
     tokens: Int[Tensor, " N"],
@@ -53,11 +52,12 @@ def walk(
     for begin in range(0, length, window):
         here = place[:, begin : begin + window]  # (B, T)
         fed = tokens[here.clamp(min=0)].to(device)
-        if state is None or not carry:
-            expected, state = model.step(torch.full((rows,), START, device=device), model.start(None, rows))
-        with trace(model, *patterns) if patterns else nullcontext(Trace({})) as seen:
-            scores, state = model(fed, state)
-        before = torch.cat([expected[:, None], scores[:, :-1]], 1)  # (B, T, V): what stood there when t was read
-        expected = scores[:, -1]
-        logs = before.log_softmax(-1).gather(2, fed[..., None])[..., 0]
+        with torch.inference_mode():  # and not while whoever asked goes on with a piece
+            if state is None or not carry:
+                expected, state = model.step(torch.full((rows,), START, device=device), model.start(None, rows))
+            with trace(model, *patterns) if patterns else nullcontext(Trace({})) as seen:
+                scores, state = model(fed, state)
+            before = torch.cat([expected[:, None], scores[:, :-1]], 1)  # (B, T, V): what stood there when t was read
+            expected = scores[:, -1]
+            logs = before.log_softmax(-1).gather(2, fed[..., None])[..., 0]
         yield Piece(here, logs.cpu(), seen)
