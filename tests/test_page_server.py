@@ -4,8 +4,12 @@ import base64
 import http.client
 import io
 import json
+import signal
+import subprocess
+import sys
 import threading
 import time
+import types
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,12 +17,17 @@ from typing import Any
 import numpy as np
 import pages
 import pytest
+import tiny
 import torch
 from PIL import Image
 from safetensors.torch import load
 
+import regard
+from regard.cli import main
 from regard.errors import UserError
+from regard.look.find import Effort
 from regard.look.trace import trace
+from regard.page import finding
 from regard.page.answers import Answers
 from regard.page.asked import LONGEST, question
 from regard.page.files import bundle, names, standalone
@@ -264,6 +273,112 @@ def test_gradients_come_a_line_for_each_place(server):
     assert {one["path"] for one in found} == {"embedding.vectors", "layer.layers.0.hidden", "layer.layers.1.hidden"}
     assert sum(one["last"] for one in found) == 1
     assert all(value >= 0 for one in found for value in one["values"])
+
+
+def test_a_search_says_how_far_it_is_and_then_what_it_found(server, runs, monkeypatch):
+    text = "".join(f'say "{n} {n * n}" and {n}.\n' for n in range(160))
+    monkeypatch.setattr(finding, "_tokens", lambda run: run.tokenizer.encode(text))
+    monkeypatch.setattr(finding, "EFFORT", Effort(top=2, shifts=20, controls=2))
+    found = lines(ask(server, "/api/find", run=1, property="quotes")[1])
+    *progress, first, second = found
+    assert all("progress" in one for one in progress)
+    assert len(progress) > 2
+    assert first["searched"] == second["searched"] > 2
+    assert first["low"] <= first["score"] <= first["high"]
+    assert "".join(piece for piece, _, _ in first["evidence"]) in text
+    assert finding.properties_of(runs[2]) == []  # a translator reads no long text
+
+
+def test_a_search_that_cannot_be_is_refused(server):
+    assert lines(ask(server, "/api/find", run=1, property="quote")[1]) == [
+        {"error": "property 'quote' does not exist; did you mean 'quotes'?"}
+    ]
+    (found,) = lines(ask(server, "/api/find", run=1, property="quotes")[1])
+    assert "tokens, 2000 are wanted; use regard find --data" in found["error"]
+
+
+def test_whoever_leaves_a_search_ends_it(runs, monkeypatch):
+    monkeypatch.setattr(finding, "_tokens", lambda run: run.tokenizer.encode('"a" b\n' * 600))
+    found = finding.search(runs[1], "quotes")
+    next(found)
+    assert "search" in {thread.name for thread in threading.enumerate()}
+    found.close()
+    assert "search" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.mark.parametrize(
+    ("run", "text", "path", "wanted"),
+    [
+        (1, "day 7", "layer.blocks.0.self_attention", {"norms", "rollout", "gradient", "off"}),
+        (2, "one two", "decoder.layer.attention", {"norms", "gradient", "off"}),
+        (3, "", "decoder.layer.attention", {"norms"}),
+    ],
+)
+def test_other_measures_have_the_shape_of_the_map(server, run, text, path, wanted):
+    question = {"run": run, "text": text, "beam": 1}
+    weights = load(ask(server, "/api/record", **question)[1])[f"seen.{path}.weights"]
+    found = json.loads(ask(server, "/api/attribution", **question, head=f"{path}[0]")[1])
+    assert found.keys() == wanted
+    for name, heads in found.items():
+        shape = [len(heads), len(heads[0]), len(heads[0][0])]
+        last = run == 1 and name != "rollout"  # nothing was said behind the last token of a text that is only read
+        wide = weights.shape[2] - (last and name != "off")
+        assert shape == [weights.shape[0] if name == "norms" else 1, weights.shape[1] - last, wide], name
+
+
+def test_the_command_serves_the_page_until_it_is_stopped(runs):
+    words = tiny.command("look", runs[0].folder.path, "day 7", "--also", runs[1].folder.path, "--no-open")
+    with subprocess.Popen(words, env=tiny.environment(), stdout=subprocess.PIPE, text=True) as process:
+        try:
+            line = process.stdout.readline()
+            assert line.startswith("the page is at http://127.0.0.1:")
+            assert line.strip().endswith("/#text=day%207")
+            connection = http.client.HTTPConnection("127.0.0.1", int(line.split(":")[2].split("/")[0]), timeout=30)
+            connection.request("GET", "/api/runs")
+            assert len(json.loads(connection.getresponse().read())) == 2
+            connection.close()
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--port", "99999"], "--port wants a number from 0 to 65535, found 99999"),
+        (["--also", "nowhere"], "nowhere is not a run (it has no config.toml)"),
+    ],
+)
+def test_a_command_that_cannot_be_says_why(runs, capsys, words, said):
+    assert main(["look", str(runs[0].folder.path), *words]) == 1
+    assert capsys.readouterr().err.startswith(f"regard: {said}")
+
+
+def test_a_captioner_chooses_its_picture_on_the_page(runs, capsys):
+    assert main(["look", str(runs[3].folder.path), "dog.jpg"]) == 1
+    assert "lets you choose a picture there; leave it out here, or add --view map" in capsys.readouterr().err
+
+
+def test_show_opens_a_browser_and_goes_on(runs, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    address = regard.show(runs[0], runs[1], text="day 7")
+    assert opened == [address]
+    host, _, rest = address.removeprefix("http://").partition("/")
+    connection = http.client.HTTPConnection(host, timeout=30)
+    connection.request("GET", "/")
+    assert connection.getresponse().status == 200
+    connection.close()
+    assert rest == "#text=day%207"
+
+
+def test_in_a_notebook_show_is_a_frame(runs, monkeypatch):
+    display = types.SimpleNamespace(IFrame=lambda address, width, height: ("frame", address, width))
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    kind, address, width = regard.show(runs[0])
+    assert (kind, width) == ("frame", "100%")
+    assert address.startswith("http://127.0.0.1:")
 
 
 def test_a_picture_can_be_ones_own(server):

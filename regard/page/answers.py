@@ -5,6 +5,7 @@ import binascii
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -19,16 +20,18 @@ from regard.decode.choose import Choose, Sample, argmax
 from regard.decode.stream import stream
 from regard.decode.write import Unfolding
 from regard.errors import UserError
+from regard.look.attribution import gradient_times_input, rollout, token_effects, value_norms
 from regard.look.coding import to_bytes
 from regard.look.gradients import furthest, memory
 from regard.look.patch import patch
-from regard.look.record import Record
+from regard.look.record import WRITTEN, Record
 from regard.look.recording import Recording
 from regard.look.trace import Trace, trace
-from regard.look.units import cells_in, clamped, heads_in, unit_named
+from regard.look.units import WEIGHTS, cells_in, clamped, heads_in, unit_named
 from regard.models.count import count
 from regard.models.model import Source
 from regard.page.asked import LONGEST, MOST, Question
+from regard.page.finding import held_out, properties_of, search
 from regard.runs import Run
 from regard.text import START, STOP
 
@@ -115,10 +118,32 @@ class Answers:
             yield {"path": path, "values": [float(f"{value:.5g}") for value in curve.tolist()], "last": path == last}
 
     def attribution(self, asked: Question) -> dict[str, Any]:
-        raise UserError("attribution is not here yet")
+        """Other answers to what an output depended on, for the attention layer named in `head`: rows over columns.
+
+        `norms`: a ‖v W_O‖ for each head; `rollout`, an approximation; `gradient`: gradient × input; `off`: the change
+        of log p when a token is switched off. One that does not apply is left out.
+        """
+        run = self._run(asked)
+        with self._patched(asked):
+            record = self._recorded(replace(asked, head=""))
+            path = asked.head.partition("[")[0] + WEIGHTS
+            seen = record.one(path)
+            found: dict[str, Any] = {}
+            found["norms"] = value_norms(run.model, record, path)
+            if seen.group != "cross":
+                found["rollout"] = rollout(record, seen.group)[None]
+            if seen.rows == WRITTEN and not record.sequences[seen.columns].grid:
+                found["gradient"] = gradient_times_input(run.model, record)[seen.columns][None]
+                found["off"] = token_effects(run.model, record, name=seen.columns)[None]
+        rows, columns = seen.values.shape[-2:]
+        return {
+            name: [[[float(f"{x:.4g}") for x in row] for row in head] for head in values[:, :rows, :columns].tolist()]
+            for name, values in found.items()
+        }
 
     def find(self, asked: Question) -> Iterator[dict[str, Any]]:
-        raise UserError("the finder is not here yet")
+        """Which units follow a property of the run's held-out text."""
+        return search(self._run(asked), asked.property)
 
     def scene(self, number: str) -> bytes:
         """A built-in picture."""
@@ -202,31 +227,21 @@ def _described(run: Run, seen: Trace) -> dict[str, Any]:
         "heads": heads_in(seen),
         "cells": cells_in(seen),
         "examples": _examples(run),
+        "properties": properties_of(run),
     }
 
 
 def _examples(run: Run) -> list[str]:
     """The beginnings of a few held-out examples, where training left some."""
-    part = run.folder.tokens("valid" if run.kind == "language model" else "valid-source")
-    if run.kind == "captioner" or not part.with_suffix(".ends").exists():
-        return []
-    store = read(part, run.source_tokenizer.vocabulary)
     if run.kind == "language model":
         text = held_out(run)
         places = [len(text) * number // (EXAMPLES + 1) for number in range(EXAMPLES)]
         return [_from_a_line(text[at : at + 400]) for at in places]
+    part = run.folder.tokens("valid-source")
+    if run.kind == "captioner" or not part.with_suffix(".ends").exists():
+        return []
+    store = read(part, run.source_tokenizer.vocabulary)
     return [run.source_tokenizer.decode(store[i].tolist()) for i in range(min(EXAMPLES, len(store)))]
-
-
-def held_out(run: Run, most: int = 100_000) -> str:
-    """Text that a language model was not trained on, so many tokens at most; where one text was cut, its end."""
-    for part in ("valid", "train"):
-        store = read(run.folder.tokens(part), run.tokenizer.vocabulary)
-        if len(store.tokens):
-            share = 1.0 if part == "valid" else run.recipe.data.share
-            count = min(most, int(share * len(store.tokens)))
-            return run.tokenizer.decode(store.tokens[len(store.tokens) - count :].tolist())
-    return ""
 
 
 def _from_a_line(text: str) -> str:

@@ -3,7 +3,7 @@
 const USUAL = {
   view: '', run: 0, other: '', text: '', picture: '', answer: '', length: '', temperature: 0, seed: 0, beam: '', off: '', held: '', replaced: '',
   map: '', head: 'mean', from: '', to: '', reading: '', words: false, scale: '', zoom: '', cells: '', unit: 0, ink: '', side: '', sort: '', grid: '', at: '', property: '',
-  bench: '', step: '', against: '',
+  bench: '', step: '', against: '', measure: '',
 };
 
 export function read(address) {
