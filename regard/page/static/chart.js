@@ -36,8 +36,8 @@ export function chart({ curves, across, up, log = false, low = null, high = null
   });
   // Names stand at the ends of their curves, pushed apart where they would overlap.
   ends.sort((a, b) => a.y - b.y);
-  ends.forEach((end, i) => { end.label = Math.max(end.y, i ? ends[i - 1].label + 15 : TOP + 4); });
-  for (const end of ends) drawing.append(s('text.axis', { x: WIDE - RIGHT + 10, y: end.label + 4, style: { fill: end.colour } }, end.name), s('line', { x1: end.x + 2, x2: WIDE - RIGHT + 7, y1: end.y, y2: end.label, stroke: end.colour, 'stroke-opacity': 0.35 }));
+  ends.forEach((end, i) => { end.label = Math.max(end.y, i ? ends[i - 1].label + 15 : TOP + 4); end.at = end.x < WIDE - RIGHT - 60 ? end.x : WIDE - RIGHT; });
+  for (const end of ends) drawing.append(s('text.axis', { x: end.at + 10, y: end.label + 4, style: { fill: end.colour } }, end.name), s('line', { x1: end.x + 2, x2: end.at + 7, y1: end.y, y2: end.label, stroke: end.colour, 'stroke-opacity': 0.35 }));
   const rule = s('line', { y1: TOP, y2: TALL - BOTTOM, stroke: 'var(--strong)', visibility: 'hidden' });
   drawing.append(rule);
   drawing.addEventListener('pointermove', (event) => {

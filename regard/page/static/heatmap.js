@@ -169,7 +169,8 @@ export function thumbnail(attention, head, side, scale) {
   for (let t = 0; t < rows; t++) {
     const line = Math.floor((t * tall) / rows) * wide;
     const from = begin + t * columns;
-    for (let i = 0; i < columns; i++) {
+    const end = attention.causal ? Math.min(columns, t + 1) : columns;
+    for (let i = 0; i < end; i++) {
       const value = data[from + i];
       const place = line + column[i];
       if (value > small[place]) small[place] = value;

@@ -250,7 +250,8 @@ function answer() {
       const labels = record.written.slice(1).map((token) => token.text || token.label);
       const likely = run.kind === 'classifier' ? record.top(0).map((one) => `${one.text} ${(100 * one.p).toFixed(0)}%`).slice(0, 5) : [];
       clear(parts.answer).append(label, likely.length ? h('span', h('b', likely[0]), h('span.given', likely.length > 1 ? `  ${likely.slice(1).join('  ')}` : '')) : labels.join(' '));
-    } else clear(parts.answer).append(label, ...begun(whole.slice(given)));
+    } else if (whole.length > given) clear(parts.answer).append(label, ...begun(whole.slice(given)));
+    else clear(parts.answer);
   } else clear(parts.answer);
 }
 

@@ -74,7 +74,8 @@ function tree(look) {
     next.best = true;
     level = next.children;
   }
-  const useful = nodes.filter((node) => node.fate !== 'pruned' || node.parent < 0 || nodes[node.parent].best || nodes[node.parent].children.indexOf(node) < 2);
+  const close = (node) => { const beside = (node.parent < 0 ? nodes.filter((one) => one.parent < 0) : nodes[node.parent].children).filter((one) => one.fate === 'pruned'); return beside.indexOf(node) < 2; };
+  const useful = nodes.filter((node) => node.fate !== 'pruned' || ((node.parent < 0 || nodes[node.parent].best) && close(node))); // of the pruned, those nearest the answer
   const deepest = Math.max(...useful.map((node) => node.depth));
   const [across, down] = [112, 19];
   let line = 0;

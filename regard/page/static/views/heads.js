@@ -19,28 +19,40 @@ export const SCORES = {
   reach: ['reach', 'mean distance of what is looked at'],
 };
 
-/** What a head does, as numbers, over this text. */
+const WEIGHT = Float64Array.from({ length: 256 }, (_, b) => (b * b) / 65025);
+const BITS = WEIGHT.map((a) => (a > 0 ? -a * Math.log2(a) : 0));
+
+/** What a head does, as numbers, over this text. Bytes are looked up in tables: there may be millions of them. */
 export function scores(attention, head) {
-  const { rows, columns } = attention;
-  const weights = attention.weights(head);
-  const sum = { confidence: 0, entropy: 0, first: 0, stop: 0, before: 0, itself: 0, reach: 0 };
+  attention.scores ||= [];
+  attention.scores[head] ||= counted(attention, head);
+  return attention.scores[head];
+}
+
+function counted(attention, head) {
+  const { rows, columns, exact, causal } = attention;
+  const { data } = attention.record.blob(attention.blob);
+  let [confidence, entropy, first, stop, before, itself, reach] = [0, 0, 0, 0, 0, 0, 0];
   for (let t = 0; t < rows; t++) {
-    let [largest, entropy, reach] = [0, 0, 0];
-    for (let i = 0; i < columns; i++) {
-      const a = weights[t * columns + i];
+    const begin = (head * rows + t) * columns;
+    const end = causal ? Math.min(columns, t + 1) : columns;
+    const at = (i) => (i < 0 || i >= columns ? 0 : exact ? data[begin + i] : WEIGHT[data[begin + i]]);
+    let largest = 0;
+    for (let i = 0; i < end; i++) {
+      const x = data[begin + i];
+      if (x === 0) continue;
+      const a = exact ? x : WEIGHT[x];
       if (a > largest) largest = a;
-      if (a > 0) entropy -= a * Math.log2(a);
+      entropy += exact ? -a * Math.log2(a) : BITS[x];
       reach += a * Math.abs(t - i);
     }
-    sum.confidence += largest;
-    sum.entropy += entropy;
-    sum.reach += reach;
-    sum.first += weights[t * columns];
-    sum.stop += weights[t * columns + columns - 1];
-    sum.before += t > 0 && t - 1 < columns ? weights[t * columns + t - 1] : 0;
-    sum.itself += t < columns ? weights[t * columns + t] : 0;
+    confidence += largest;
+    first += at(0);
+    stop += at(columns - 1);
+    before += at(t - 1);
+    itself += at(t);
   }
-  return Object.fromEntries(Object.entries(sum).map(([name, value]) => [name, value / rows]));
+  return Object.fromEntries(Object.entries({ confidence, entropy, first, stop, before, itself, reach }).map(([name, value]) => [name, value / rows]));
 }
 
 export const heads = {

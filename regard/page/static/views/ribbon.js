@@ -96,7 +96,7 @@ function columns(record, tokens, { colour, at, pick, tip }) {
     const paint = colour(t);
     const next = tokens[t + 1]?.id;
     grid.append(h('div.column', { 'data-t': t },
-      h('span.t', { class: t === at ? 'at' : '', style: { background: css(paint), color: inkOn(paint) } }, token.special ? short(token.text, 7) : token.text.replaceAll('\n', '⏎').replaceAll('\t', '⇥')),
+      h('span.t', { class: `${t === at ? 'at' : ''} ${token.special ? 'special' : ''}`, style: { background: css(paint), color: inkOn(paint) } }, token.special ? short(token.text, 7) : token.text.replaceAll('\n', '⏎').replaceAll('\t', '⇥')),
       record.top(t).slice(0, 5).map((one) => {
         const tint = weightColour(0.75 * Math.sqrt(one.p) * 0.6);
         return h('span.p', { style: { background: css(tint), color: inkOn(tint), 'font-weight': one.id === next ? 600 : 400 } }, short(one.text, 8));
