@@ -75,7 +75,8 @@ PAINT = """async (view) => {
     stage.replaceChildren();
     const begin = performance.now();
     const run = { kind: 'language model' };
-    const look = { record: new Record(buffer), selection: read('#head=0'), choose() {}, question() {}, runs: [run], run };
+    const selection = read('#head=0');
+    const look = { record: new Record(buffer), selection, choose() {}, question() {}, runs: [run], run };
     (view === 'map' ? map : heads).draw(stage, look);
     await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
     return performance.now() - begin;

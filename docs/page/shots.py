@@ -61,23 +61,25 @@ def main(words: list[str]) -> None:
             if family not in named or (only and name not in only):
                 continue
             small = name.startswith("small")
+            size = {"width": 390, "height": 844} if small else {"width": 1360, "height": 900}
+            page = browser.new_page(viewport=size, color_scheme="light", device_scale_factor=2 if small else 1)
+            chosen = {"run": runs.index(family), **selection}
+            page.goto(f"{server.address}#" + "&".join(f"{key}={quote(str(value))}" for key, value in chosen.items()))
             for scheme in ("light", "dark"):
-                size = {"width": 390, "height": 844} if small else {"width": 1360, "height": 900}
-                page = browser.new_page(viewport=size, color_scheme=scheme, device_scale_factor=2 if small else 1)
-                chosen = {"run": runs.index(family), **selection}
-                address = "&".join(f"{key}={quote(str(value))}" for key, value in chosen.items())
-                page.goto(f"{server.address}#{address}")
                 settle(page)
-                file = HERE / f"{name}-{scheme}.png"
-                picture = Image.open(
-                    io.BytesIO(page.screenshot(full_page=not small, clip=None if small else cut(page)))
-                )
-                picture.convert("RGB").save(file, optimize=True)
-                if file.stat().st_size > LARGEST:
-                    picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, optimize=True)
-                print(f"{file.name}: {file.stat().st_size / 1000:.0f} kB", flush=True)
-                page.close()
+                save(page.screenshot(full_page=not small, clip=None if small else cut(page)), f"{name}-{scheme}.png")
+                page.keyboard.press("d")
+            page.close()
         browser.close()
+
+
+def save(content: bytes, name: str) -> None:
+    """As it is, or with fewer colours where it would be large."""
+    file, picture = HERE / name, Image.open(io.BytesIO(content)).convert("RGB")
+    picture.save(file, optimize=True)
+    if file.stat().st_size > LARGEST:
+        picture.quantize(256, kmeans=3, dither=Image.Dither.NONE).save(file, optimize=True)
+    print(f"{name}: {file.stat().st_size / 1000:.0f} kB", flush=True)
 
 
 def settle(page: Page) -> None:

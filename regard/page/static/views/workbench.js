@@ -106,8 +106,13 @@ function matrix(title, about, rows, rowNames, columnNames, size, { weights = fal
     h('tbody', rows.map((row, t) => h('tr', h('th', { scope: 'row' }, short(rowNames[t], 9)), row.map((value, i) => {
       if (value === -Infinity || (weights && hide && i > t)) return h('td.masked', { title: 'masked' }, value === -Infinity ? '−∞' : '0');
       const colour = weights ? weightColour(value) : signColour(Math.max(-1, Math.min(1, value / size)));
-      return h('td', { class: t === fresh ? 'fresh' : '', style: { background: css(colour), color: inkOn(colour) } }, figure(value, 2));
+      return h('td', { class: t === fresh ? 'fresh' : '', style: { background: css(colour), color: inkOn(colour) } }, fixed(value));
     })))));
+}
+
+/** Two figures behind the point, so that columns stand in line. */
+function fixed(value) {
+  return (Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2)).replace('-', '−');
 }
 
 /** The keys and values kept: one column for each token read, the newest framed. */
@@ -116,7 +121,7 @@ function strip(now, names, steps, size) {
     h('tbody', kept[0].map((_, d) => h('tr', h('th', `${'₁₂₃₄'[d]}`), names.map((_, i) => {
       if (i >= steps) return h('td', { style: { border: '1px dashed var(--line)' } }, ' ');
       const colour = signColour(Math.max(-1, Math.min(1, kept[i][d] / size)));
-      return h('td', { class: i === steps - 1 ? 'fresh' : '', style: { background: css(colour), color: inkOn(colour) } }, figure(kept[i][d], 2));
+      return h('td', { class: i === steps - 1 ? 'fresh' : '', style: { background: css(colour), color: inkOn(colour) } }, fixed(kept[i][d]));
     })))));
   return h('div.bench', { id: 'strip' }, part('K kept', now.k), part('V kept', now.v), matrix('the newest row of A', `token ${steps} asks`, [softmax([now.by[steps - 1].slice(0, steps)])[0]], [names[steps - 1]], names.slice(0, steps), 1, { weights: true, fresh: 0 }));
 }
@@ -156,7 +161,7 @@ function runsOwn(stage, look, attention, bar) {
         matrix('q', 'what each asks for', cut(q.rows, 6), from, names('q', q), most(q.rows)), matrix('k', 'what each answers to', cut(k.rows, 6), to, names('k', k), most(k.rows)), matrix('v', 'what each gives', cut(v.rows, 6), to, names('v', v), most(v.rows)),
         isDot && matrix('q · k', 'scores, from ↓ to →', dot, from, to, most(dot)),
         matrix(isDot ? `× ${figure(ratio, 3)}` : 'f_att(q, k)', isDot && Math.abs(ratio - scale) < 1e-4 ? `scaled by 1 / √${q.d}, and masked` : 'scores', seen, from, to, most(seen)),
-        matrix('a = softmax', `each whole row sums to 1${layer_.columns > to.length ? '; the rest lies further right' : ''}`, weights, from, to, 1, { weights: true, hide: layer_.causal }),
+        matrix('a = softmax', `each whole row sums to 1${layer_.columns > to.length && !layer_.causal ? '; the rest lies further right' : ''}`, weights, from, to, 1, { weights: true, hide: layer_.causal }),
         matrix('y = Σ a v', 'what each takes along', cut(mixed.rows, 6), from, names('y', mixed), most(mixed.rows))), h('p.honest', 'where it looked, not why it answered'));
     rows.push(...[['q', q.rows], ['k', k.rows], ['v', v.rows], ['scores', scores.rows], ['weights', weights], ['y', mixed.rows]].flatMap(([name, m]) => m.flatMap((row, t) => row.map((value, i) => [name, t, i, value]))));
   }).catch((error) => place_.replaceChildren(h('p.note', error.message)));
