@@ -6,6 +6,8 @@ from regard.decode.write import Writing
 from regard.errors import UserError
 from regard.layers.state import State, select
 from regard.look.patch import patch
+from regard.look.record import Record
+from regard.look.recording import Recording
 from regard.look.trace import Trace, trace
 from regard.models.build import build
 from regard.models.count import count
@@ -20,6 +22,8 @@ __all__ = [
     "Classifier",
     "LanguageModel",
     "Model",
+    "Record",
+    "Recording",
     "Recurrent",
     "Run",
     "Search",

@@ -31,7 +31,8 @@ def value_norms(model: Model, record: Record, path: str) -> Float[Tensor, "H T S
     """
     layer = path.removesuffix(WEIGHTS)
     with trace(model, path, f"{layer}.values") as seen:
-        score(model, *asked(model, record))
+        tokens, state = asked(model, record)
+        model(tokens[:, : len(record.top.tokens)], state)
     weights, values = seen[path][0], seen[f"{layer}.values"][0]  # (H, T, S), (H, S, L)
     output: Callable[[Tensor], Tensor] = model.get_submodule(layer).output  # type: ignore[assignment]
     heads, positions, width = values.shape
@@ -113,9 +114,10 @@ def token_effects(
     """Δ log p(y_{t+1}) with token i of a sequence switched off, for every step t (rows) and token i (columns).
 
     Below 0: what was said is less probable without it. Without a name the sequence is the source, where there is one.
+    The start token is never switched off: something must be fed.
     """
     name = name or (SOURCE if SOURCE in record.sequences else WRITTEN)
-    if record.sequences[name].grid or name == SOURCE == WRITTEN:
+    if record.sequences[name].grid:
         raise UserError("the regions of a picture cannot be switched off one by one; switch off words or units")
     device = next(model.parameters()).device
     tokens, written = record.sequences[name].ids.to(device), record.written.ids.to(device)
@@ -123,6 +125,8 @@ def token_effects(
     rows = []
     for places in torch.arange(len(tokens), device=device).split(batch):
         off_here = torch.arange(len(tokens), device=device) == places[:, None]  # (B, S)
+        if name == WRITTEN:
+            off_here[:, 0] = False
         changed, keep = off(tokens.expand(len(places), -1), off_here)
         fed = written.expand(len(places), -1)
         if name == SOURCE:
@@ -141,7 +145,7 @@ def _forced(model: Model, fed: Tensor, keep: Tensor, said: Tensor, state: object
     places = torch.arange(fed.shape[1] - 1, device=fed.device)
     before = places.where(keep[:, :-1], -1).cummax(1).values  # (B, T): the last token kept
     rows = torch.arange(len(fed), device=fed.device)[:, None]
-    return scores.log_softmax(-1)[rows, before.clamp(min=0), said[:, 1:]]
+    return scores.log_softmax(-1)[rows, before, said[:, 1:]]
 
 
 def _repeated(source: Source | None, times: int, device: torch.device) -> Source | None:

@@ -59,8 +59,8 @@ def memory(model: Model, record: Record, several: int = SEVERAL) -> dict[str, Fl
     """‖∂loss_t / ∂h_{t−k}‖ for k = 0, 1, …, the mean over several steps t: at the embedding and every hidden tap.
 
     loss_t = −log p(y_{t+1} | y_1 … y_t). h_t is what passes when token t is fed, or read by a model that labels; every
-    way from there to the loss counts, through time and through layers. The steps are the last ones, so that each k was
-    possible at all of them. (Bengio et al. 1994; Pascanu et al. 2013)
+    way from there to the loss counts, through time and through layers. The steps are the last ones, at most half of
+    them, so that each k was possible at all of them. (Bengio et al. 1994; Pascanu et al. 2013)
     """
     wanted = {
         path: tap.from_the_end
@@ -71,7 +71,7 @@ def memory(model: Model, record: Record, several: int = SEVERAL) -> dict[str, Fl
     leaves = {path: _Leaf(backwards) for path, backwards in (written or wanted).items()}
     with torch.enable_grad(), patch(model, leaves):
         losses = -score(model, *asked(model, record))[0]  # (T,)
-    steps = range(max(0, len(losses) - several), len(losses))
+    steps = range(max(len(losses) // 2, len(losses) - several), len(losses))
     behind = 0  # a class is said behind all that was read, a tag or a token in step
     if not written and len(losses) == 1:
         behind = len(record.sequences[SOURCE].tokens) - 1

@@ -68,7 +68,7 @@ class Coloured(View):
 
     def _ink(self, value: float) -> str:
         red, green, colour_blue = (int(self.colour(value)[place : place + 2], 16) for place in (1, 3, 5))
-        return INK if 0.299 * red + 0.587 * green + 0.114 * colour_blue > 130 else "white"
+        return INK if 0.299 * red + 0.587 * green + 0.114 * colour_blue > 115 else "white"
 
     def _scale(self, figure: Figure) -> None:
         from matplotlib.cm import ScalarMappable

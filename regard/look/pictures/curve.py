@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from regard.look.pictures.save import as_image
-from regard.look.pictures.view import DASHES, FAINT, LINES, Cell, Numbers, View, blank
+from regard.look.pictures.view import DASHES, FAINT, LINES, Cell, Numbers, View, blank, plain
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Curve(View):
             there = curve > 0
             axes.plot(
                 np.arange(len(curve))[there], curve[there], color=LINES[number % len(LINES)],
-                linestyle=DASHES[number % len(DASHES)], linewidth=1.4, label=name,
+                linestyle=DASHES[number % len(DASHES)], linewidth=1.4, label=plain(name),
             )  # fmt: skip
         axes.set_yscale("log")
         axes.set_xlim(left=0)
@@ -45,7 +45,8 @@ class Curve(View):
             for row in rows
         )
         table = f"<table><tr>{names}</tr>{''.join(lines)}</table>"
-        return f"{as_image(self.figure())}<details><summary>the numbers</summary>{table}</details>"
+        axis = '<p class="axis">k → from the loss at t back to h at t − k</p>'
+        return f"{axis}{as_image(self.figure())}<details><summary>the numbers</summary>{table}</details>"
 
     def table(self) -> list[list[Cell]]:
         longest = max(map(len, self.curves.values()))

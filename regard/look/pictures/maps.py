@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 import torch
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, Normalize, PowerNorm
 from matplotlib.figure import Figure
@@ -17,12 +18,15 @@ from rich.text import Text
 
 from regard.decode.translate import Alignment
 from regard.look.pictures.save import as_image
-from regard.look.pictures.view import FAINT, SMALL, WIDTH, Cell, Numbers, View, blank, blue, signed
+from regard.look.pictures.view import FAINT, SMALL, WIDTH, Cell, Numbers, View, blank, blue, plain, signed
 from regard.look.render import shaded_text
 
 Matrix = NDArray[np.float32]
 OUTLIERS = 0.998  # of many weights: those above this quantile have one colour
-BOTH = LinearSegmentedColormap.from_list("orange, white, blue", [signed(step / 10) for step in range(-10, 11)])
+MASKED = "#f2f2f2"
+SIGNED = [signed(step / 10) for step in range(-10, 11)]
+BLUES = colormaps["Blues"].with_extremes(bad=MASKED)
+BOTH = LinearSegmentedColormap.from_list("orange, white, blue", SIGNED).with_extremes(bad=MASKED)
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,8 @@ class Map(View):
         axes.set_xlabel(f"to: {self.to_name}{by} →", fontsize=8, loc="left", color=FAINT)
         axes.set_ylabel(f"← from: {self.from_name}{by}", fontsize=8, loc="top", color=FAINT)
         if named:
-            axes.set_xticks(range(across), self.columns, rotation=90, fontsize=size)
-            axes.set_yticks(range(down), self.rows, fontsize=size)
+            axes.set_xticks(range(across), [*map(plain, self.columns)], rotation=90, fontsize=size)
+            axes.set_yticks(range(down), [*map(plain, self.rows)], fontsize=size)
             axes.tick_params(length=0, pad=2)
         else:
             axes.tick_params(labelsize=7, length=2)
@@ -161,7 +165,8 @@ class Heads(View):
                 cells = f"<td>{number}</td><td>{head}</td><td>{sure:.3f}</td><td>{escape(path)}</td>"
                 lines.append(f"<tr>{cells}</tr>")
         head_line = "<tr><th>layer</th><th>head</th><th>mean of the largest weight</th><th>path</th></tr>"
-        return f"{as_image(self.figure())}<table>{head_line}{''.join(lines)}</table>"
+        axis = '<p class="axis">in each map from ↓, to →</p>'
+        return f"{axis}{as_image(self.figure())}<table>{head_line}{''.join(lines)}</table>"
 
     def table(self) -> list[list[Cell]]:
         rows: list[list[Cell]] = [["layer", "head", "from place", "from", *self.columns]]
@@ -198,8 +203,7 @@ def drawn(
 ) -> AxesImage:
     """Blue where it looked, orange below 0; hatched where it could not."""
     shown = np.ma.masked_invalid(weights)
-    image = axes.imshow(shown, cmap=BOTH if norm.vmin else "Blues", norm=norm, aspect=aspect, interpolation="nearest")
-    image.cmap.set_bad("#f2f2f2")
+    image = axes.imshow(shown, cmap=BOTH if norm.vmin else BLUES, norm=norm, aspect=aspect, interpolation="nearest")
     axes.spines[:].set_color("#cccccc")
     if hatch and np.isnan(weights).any():
         axes.add_patch(_staircase(np.isnan(weights)))

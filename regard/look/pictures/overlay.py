@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from regard.look.pictures.save import as_image, save_figure
-from regard.look.pictures.view import FAINT, Cell, Numbers, View, blank
+from regard.look.pictures.view import FAINT, Cell, Numbers, View, blank, plain
 
 ACROSS = 6  # pictures in a row
 
@@ -48,7 +48,7 @@ class Overlay(View):
         whole.set_title("to: the picture", fontsize=7, color=FAINT, pad=3)
         for axes, word, row in zip(each, self.words, self.weights, strict=False):
             axes.imshow(lit(self.picture, row, self.grid), interpolation="nearest")
-            axes.set_title(f"{word}  {row.max():.2f}", fontsize=8, pad=3)
+            axes.set_title(plain(f"{word}  {row.max():.2f}"), fontsize=8, pad=3)
         return figure
 
     def body(self) -> str:

@@ -8,7 +8,7 @@ from math import exp
 import numpy as np
 from matplotlib.figure import Figure
 
-from regard.look.pictures.view import BLUE, FAINT, ORANGE, WIDTH, Cell, Numbers, View, blank
+from regard.look.pictures.view import BLUE, FAINT, ORANGE, WIDTH, Cell, Numbers, View, blank, plain
 from regard.look.record import Node
 
 LEAVES = 60  # lines of a picture; the least probable of what was pruned is left out
@@ -37,9 +37,9 @@ class Tree(View):
         pruned.sort(key=lambda number: -self.nodes[number].total)
         return others | set(pruned[: max(0, LEAVES - sum(node.fate == "finished" for node in self.nodes))])
 
-    def _places(self) -> dict[int, tuple[int, float]]:
+    def _places(self) -> dict[int, tuple[int, int]]:
         """Depth and line of every node: its leaves below each other, and itself on the line of its best."""
-        children, places = self._children(self._shown()), dict[int, tuple[int, float]]()
+        children, places = self._children(self._shown()), dict[int, tuple[int, int]]()
         line = 0
         stack = [(number, 0) for number in reversed(children[-1])]
         while stack:
@@ -71,7 +71,7 @@ class Tree(View):
                     axes.plot(
                         [bend, bend, starts[depth] - 0.004], [above + 0.4, line, line], color="#bbbbbb", linewidth=0.6
                     )
-            label = f"{self.names[node.token]} {exp(node.log):.2f}".replace("$", r"\$")
+            label = plain(f"{self.names[node.token]} {exp(node.log):.2f}")
             axes.text(starts[depth], line, label, fontsize=size, va="center", color=COLOURS[node.fate],
                       weight="bold" if node.fate == "finished" else "normal")  # fmt: skip
         for place, (fate, colour) in enumerate(COLOURS.items()):
@@ -86,7 +86,7 @@ class Tree(View):
         )
         return figure
 
-    def _columns(self, places: Mapping[int, tuple[int, float]]) -> list[float]:
+    def _columns(self, places: Mapping[int, tuple[int, int]]) -> list[float]:
         """Where each depth begins: as wide as its longest name, all of them together as wide as the page."""
         widest = [0] * (1 + max(depth for depth, _ in places.values()))
         for number, (depth, _) in places.items():

@@ -64,9 +64,14 @@ class View(ABC):
 def blank(height: float, view: View, width: float = WIDTH) -> Figure:
     """A figure with the title above and the honest sentence below."""
     figure = Figure(figsize=(width, height), layout="constrained")
-    figure.suptitle(view.title, fontsize=9, color=INK, x=0.01, ha="left")
-    figure.supxlabel(view.said, fontsize=7, color=FAINT, x=0.01, ha="left")
+    figure.suptitle(plain(view.title), fontsize=9, color=INK, x=0.01, ha="left")
+    figure.supxlabel(plain(view.said), fontsize=7, color=FAINT, x=0.01, ha="left")
     return figure
+
+
+def plain(text: str) -> str:
+    """For a figure, where $…$ would be read as mathematics."""
+    return text.replace("$", r"\$")
 
 
 def blue(share: float) -> str:

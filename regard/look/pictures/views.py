@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import cast
 
 import numpy as np
 import torch
@@ -19,19 +19,25 @@ from regard.look.pictures.maps import Heads, Map
 from regard.look.pictures.overlay import Overlay
 from regard.look.pictures.tree import Tree
 from regard.look.pictures.view import View
-from regard.look.record import SOURCE, WRITTEN, Reading, Record, Seen, Token
+from regard.look.record import GROUPS, SOURCE, WRITTEN, Reading, Record, Seen, Token
 from regard.models.model import Model
 
 ALL = -1
+NAMES = {
+    "view": ("map", "heads", "text", "gradients", "beam"),
+    "attention": GROUPS,
+    "measure": ("attention", "norms", "rollout", "gradient", "off"),
+    "reading": ("fed", "predicted"),
+}
 
 
 @dataclass(frozen=True)
 class Choice(Settings):
     """What to draw."""
 
-    view: Literal["", "map", "heads", "text", "gradients", "beam"] = ""
+    view: str = ""
     """Nothing: a map where there is attention, else coloured text."""
-    attention: Literal["", "cross", "self", "encoder"] = ""
+    attention: str = ""
     """Of what is written to what was read; within what is written; within what was read. Nothing: the first one."""
     layer: int = at_least(ALL, ALL)
     """Of that attention, from 0; −1: all, a map shows their mean."""
@@ -39,10 +45,16 @@ class Choice(Settings):
     """From 0; −1: all."""
     unit: str = ""
     """For text: a cell as path[number]. Nothing: of the last layer the one that varies most."""
-    measure: Literal["attention", "norms", "rollout", "gradient", "off"] = "attention"
+    measure: str = "attention"
     """For a map: the weights; times the length of the values; rolled out; gradient × input; Δ log p without it."""
-    reading: Literal["", "fed", "predicted"] = ""
+    reading: str = ""
     """Whose row it is: the token fed or the token predicted. Nothing: as is the habit for that attention."""
+
+    def check(self) -> None:
+        for name, known in NAMES.items():
+            found = getattr(self, name)
+            if found and found not in known:
+                raise unknown(name, found, known)
 
 
 def view_of(record: Record, choice: Choice, model: Model) -> View:
@@ -88,7 +100,7 @@ def _masked(values: Tensor, seen: Seen) -> Tensor:
 
 
 def _reading(choice: Choice) -> Reading | None:
-    return choice.reading or None
+    return cast(Reading, choice.reading) if choice.reading else None
 
 
 def map_view(record: Record, choice: Choice, model: Model) -> View:
@@ -214,7 +226,7 @@ def _unit(record: Record, name: str) -> tuple[str, int, str]:
     if not name:
         liked = [path for path in cells if path.endswith(".hidden")] or [*cells]
         path = liked[-1]
-        return path, int(cells[path].std(0).argmax()), ", which varies most in its layer"
+        return path, int(cells[path].std(0, correction=0).argmax()), ", which varies most in its layer"
     match = re.fullmatch(r"(.+)\[(\d+)\]", name)
     if not match:
         raise UserError(f"a unit is written path[number], found '{name}'; for example {next(iter(cells))}[0]")
@@ -228,12 +240,14 @@ def _unit(record: Record, name: str) -> tuple[str, int, str]:
 
 def gradients_view(found: Mapping[str, Mapping[str, Tensor]], path: str = "") -> Curve:
     """Runs by name, each with its curves; of each the furthest place from which anything comes back, or a given one."""
-    curves = {}
-    for run, several in found.items():
+    curves: dict[str, np.ndarray] = {}
+    for number, (run, several) in enumerate(found.items(), 1):
         chosen = path or furthest(several)
         if chosen not in several:
             raise unknown("path", chosen, several)
         name = run.rstrip("/").rsplit("/", 1)[-1]
+        if any(other.rstrip("/").rsplit("/", 1)[-1] == name for other in list(found)[: number - 1]):
+            name = f"{name} {number}"
         curves[f"{name}: {chosen}"] = np.asarray(several[chosen])
     return Curve("how much of a loss comes back over time", "the mean over the last steps of the text", curves)
 
