@@ -76,7 +76,7 @@ def _look(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     from regard.look.pictures.views import Choice, gradients_view, view_of
 
     no_settings(settings)
-    if known.save is None and known.view is None:
+    if known.save is None and all(getattr(known, name) is None for name in CHOICE | RECORDING):
         return _page(known)
     choice, wishes = _wishes(Choice, known), _wishes(Recording, known, paths=_path(known.unit))
     if known.also and choice.view != "gradients":
