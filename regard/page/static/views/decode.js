@@ -115,25 +115,24 @@ function wanted(record, nodes) {
 function strip(record) {
   const { calls } = record;
   const largest = Math.max(...calls.map((call) => call.bytes), 1);
+  const growing = calls.length > 1 && calls.at(-1).bytes > calls[0].bytes;
   const [height, step] = [70, Math.max(4, Math.min(26, 900 / calls.length))];
   const width = calls.length * step + 80;
   const drawing = s('svg.chart', { viewBox: `0 0 ${width} ${height + 22}`, width, style: { 'max-width': `${width}px` }, role: 'img', 'aria-label': 'bytes of the state at each step' });
   calls.forEach((call, t) => {
     const whole = (call.bytes / largest) * height;
-    const fresh = call.reused + call.computed ? (whole * call.computed) / (call.reused + call.computed) : whole;
-    const grows = t > 0 && call.bytes > calls[t - 1].bytes;
-    const added = t === 0 ? whole : grows ? Math.max(1.5, ((call.bytes - calls[t - 1].bytes) / largest) * height) : whole;
+    // A state that does not grow is one value for another: there is nothing in it to part into old and new.
+    const added = t === 0 || !growing ? whole : Math.max(1.5, ((call.bytes - calls[t - 1].bytes) / largest) * height);
     drawing.append(s('g', {
       onpointermove: (event) => showTip(event.clientX, event.clientY, h('span.big', bytes(call.bytes)), h('div', `${call.computed} position${call.computed > 1 ? 's' : ''} computed, ${call.reused} reused`)), onpointerleave: hideTip,
-    }, s('rect', { x: t * step, y: height - whole, width: Math.max(1, step - 1.5), height: Math.max(0, whole - (grows || t === 0 ? added : 0)), fill: 'var(--strong)', 'fill-opacity': 0.55 }),
-    s('rect', { x: t * step, y: grows || t === 0 ? height - added : height - fresh, width: Math.max(1, step - 1.5), height: grows || t === 0 ? added : fresh, fill: 'var(--accent)' })));
+    }, s('rect', { x: t * step, y: height - whole, width: Math.max(1, step - 1.5), height: Math.max(0, whole - added), fill: 'var(--strong)', 'fill-opacity': 0.55 }),
+    s('rect', { x: t * step, y: height - added, width: Math.max(1, step - 1.5), height: added, fill: 'var(--accent)' })));
   });
   const last = calls.at(-1);
   drawing.append(s('text.axis', { x: 0, y: height + 16 }, 'step 1'), s('text.axis', { x: calls.length * step, y: height + 16, 'text-anchor': 'end' }, calls.length > 3 ? String(calls.length) : ''));
-  const grows = calls.length > 1 && last.bytes > calls[0].bytes;
-  return h('section.section', h('h3', 'State'), h('p', grows
+  return h('section.section', h('h3', 'State'), h('p', growing
     ? `It grows: keys and values of everything seen. Grey was reused, blue computed at that step; ${bytes(calls[0].bytes)} at first, ${bytes(last.bytes)} at last.`
-    : `It stays as large as it is, ${bytes(last.bytes)}, however long the text: all of it is computed anew from the step before.`), h('div.scroller', drawing));
+    : `It stays as large as it is, ${bytes(last.bytes)}, however much is written: each step hands on a new value of the same size.`), h('div.scroller', drawing));
 }
 
 function labels(stage, look) {
