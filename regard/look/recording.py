@@ -57,17 +57,19 @@ RECORDING = Recording()
 def of_text(model: Model, tokenizers: Tokenizers, text: str, wishes: Recording = RECORDING) -> Record:
     """A language model reads a text, in one pass, and may go on with it, step by step."""
     tokenizer, tree, device = tokenizers[1], BeamTree(), _device(model)
-    read = [START, *tokenizer.encode(text), *wishes.begin]
+    read = [START, *tokenizer.encode(text)]
+    begun = [*read, *tokenizer.check(wishes.begin)]
     made: list[int] = []
-    limit = min(wishes.length, wishes.room - len(read) + 1) if wishes.room else wishes.length
+    limit = min(wishes.length, wishes.room - len(begun) + 1) if wishes.room else wishes.length
     if limit > 0 and wishes.beam > 1:
         with torch.inference_mode():
-            fed, start = torch.tensor([read], device=device), model.start()
+            fed, start = torch.tensor([begun], device=device), model.start()
             ((best, *_),) = beam(model, fed, start, width=wishes.beam, limit=limit, stop=STOP, watch=tree)
         made = [*best.tokens, *[STOP] * best.finished]
     elif limit > 0:
-        fed = torch.tensor([read], device=device)
+        fed = torch.tensor([begun], device=device)
         made = [int(token) for token in stream(model, fed, model.start(), argmax, limit=limit, stop=STOP)]
+    made = [*wishes.begin, *made]
     passed = _pass(model, None, read, made, wishes)
     return _record("language model", {WRITTEN: sequence(tokenizer, [*read, *made])}, passed, tokenizer, tree.nodes)
 

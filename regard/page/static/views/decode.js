@@ -132,7 +132,7 @@ function strip(record) {
   drawing.append(s('text.axis', { x: 0, y: height + 16 }, 'step 1'), s('text.axis', { x: calls.length * step, y: height + 16, 'text-anchor': 'end' }, calls.length > 3 ? String(calls.length) : ''));
   return h('section.section', h('h3', 'State'), h('p', growing
     ? `It grows: keys and values of everything seen. Grey was reused, blue computed at that step; ${bytes(calls[0].bytes)} at first, ${bytes(last.bytes)} at last.`
-    : `It stays as large as it is, ${bytes(last.bytes)}, however much is written: each step hands on a new value of the same size.`), h('div.scroller', drawing));
+    : calls.length === 1 ? `Read in one pass: ${bytes(last.bytes)}. Let it write to see what each step adds.` : `It stays as large as it is, ${bytes(last.bytes)}, however much is written: each step hands on a new value of the same size.`), h('div.scroller', drawing));
 }
 
 function labels(stage, look) {

@@ -150,7 +150,8 @@ function runsOwn(stage, look, attention, bar) {
     const dot = q.d === k.d ? multiply(q.rows, transpose(k.rows)) : null;
     const ratio = dot && dot[0][0] !== 0 ? scores.rows[0][0] / dot[0][0] : 0;
     const scale = 1 / Math.sqrt(q.d);
-    const isDot = dot && difference(cut(scores.rows, to.length), scaled(dot, ratio)) < 1e-3 * Math.max(1, Math.abs(scores.rows[0][0]));
+    // Where a step could not see a position yet, its score is −∞.
+    const isDot = dot && scores.rows.every((row, t) => row.slice(0, to.length).every((x, i) => !Number.isFinite(x) || Math.abs(x - ratio * dot[t][i]) < 1e-3 * Math.max(1, Math.abs(x))));
     const weights = Array.from({ length: from.length }, (_, t) => Array.from({ length: to.length }, (_, i) => layer_.weight(head, t, i)));
     const seen = cut(scores.rows, to.length).map((row, t) => row.map((x, i) => (layer_.masked(t, i) ? -Infinity : x)));
     const most = (m) => Math.max(1e-6, ...m.flat().filter(Number.isFinite).map(Math.abs));
