@@ -12,6 +12,7 @@ from regard.look.trace import Trace, trace
 from regard.models.build import build
 from regard.models.count import count
 from regard.models.model import Model, Source
+from regard.page.open import show
 from regard.runs import Run
 from regard.runs import load_run as load
 
@@ -42,5 +43,6 @@ __all__ = [
     "load",
     "patch",
     "select",
+    "show",
     "trace",
 ]

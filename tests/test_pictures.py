@@ -210,7 +210,7 @@ def test_several_runs_over_each_other(runs, tmp_path):
 
 def test_on_the_terminal(runs, capsys):
     for name in NAMES:
-        assert look(runs, name) == 0
+        assert look(runs, name, "--beam", 4) == 0
         assert HONEST in capsys.readouterr().out
 
 
@@ -234,9 +234,9 @@ def test_one_clear_line_for_what_cannot_be(runs, refused, tmp_path, capsys):
     assert refused("lm-lstm", "--view", "beam").endswith("there is no beam tree; let it write: --length 20")
     assert refused("seq2seq-rnn-attention", "--view", "beam", "--beam", 1).endswith("search with --beam 5")
     assert "--save wants a name that ends in svg" in refused("lm-lstm", "--save", tmp_path / "a.gif")
-    assert refused("lm-lstm", "--also", runs["lm-transformer"]).endswith("add --view gradients")
+    assert refused("lm-lstm", "--view", "text", "--also", runs["lm-transformer"]).endswith("add --view gradients")
     assert "cannot write" in refused("lm-lstm", "--save", "/proc/nowhere/a.png")
-    assert main(["look", runs["lm-lstm"], ""]) == 1
+    assert main(["look", runs["lm-lstm"], "", "--view", "text"]) == 1
     assert "there is no text to look at; write it behind the run" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 

@@ -41,7 +41,9 @@ def add(command: Command) -> None:
         "look",
         _look,
         "where a run looked, and what its cells said, while it read a text and answered it",
-        '  regard look runs/fr "we are eating bread"                            (on the terminal)\n'
+        "  regard look runs/fr                                                  (the page, in a browser)\n"
+        '  regard look runs/rnn "we are eating bread" --also runs/attention     (two runs to compare)\n'
+        '  regard look runs/fr "we are eating bread" --view map                 (on the terminal)\n'
         '  regard look runs/fr "we are eating bread" --save map.svg             (png, pdf, html, csv, json, npz)\n'
         "  regard look runs/mine - --view heads --save heads.png < part.txt\n"
         "  regard look runs/mine \"it's\" --view text --unit 'layer.layers.0.cells[7]' --save cell.html\n"
@@ -60,8 +62,10 @@ def add(command: Command) -> None:
             f"--{name}", help=text, metavar="N" if name in ("layer", "head", "beam", "length") else "NAME"
         )
     look.add_argument(
-        "--also", nargs="+", type=Path, default=[], metavar="RUN", help="for --view gradients: runs beside"
+        "--also", nargs="+", type=Path, default=[], metavar="RUN", help="runs beside, on the page or for gradients"
     )
+    look.add_argument("--port", type=int, default=0, metavar="N", help="of the page; 0: any that is free")
+    look.add_argument("--no-open", action="store_true", help="serve the page, and let me open it")
     look.add_argument("--exact", action="store_true", help="for a trace: attention in float32, four times the size")
 
 
@@ -72,6 +76,8 @@ def _look(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     from regard.look.pictures.views import Choice, gradients_view, view_of
 
     no_settings(settings)
+    if known.save is None and all(getattr(known, name) is None for name in CHOICE | RECORDING):
+        return _page(known)
     choice, wishes = _wishes(Choice, known), _wishes(Recording, known, paths=_path(known.unit))
     if known.also and choice.view != "gradients":
         raise UserError("--also lays the gradients of several runs over each other; add --view gradients")
@@ -97,6 +103,20 @@ def _look(known: argparse.Namespace, settings: dict[str, Any]) -> int:
         console = Console(highlight=False)
         console.print(view.terminal(), soft_wrap=True)
         console.print(f"[dim]{view.title}\n{view.said}[/dim]")
+    return 0
+
+
+def _page(known: argparse.Namespace) -> int:
+    """The page about these runs, until it is interrupted."""
+    from regard.page.open import serve
+
+    if not 0 <= known.port < 2**16:
+        raise UserError(f"--port wants a number from 0 to 65535, found {known.port}")
+    runs = [load_run(path, precision=known.precision) for path in (known.path, *known.also)]
+    text = read_text(STANDARD) if known.text == STANDARD else known.text or ""
+    if text and runs[0].kind == "captioner":
+        raise UserError("the page of a captioner lets you choose a picture there; leave it out here, or add --view map")
+    serve(runs, text, port=known.port, browser=not known.no_open)
     return 0
 
 

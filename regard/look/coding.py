@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from jaxtyping import Float, UInt8
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 from torch import Tensor
 
 from regard.disk import write_tensors
@@ -34,6 +35,17 @@ def from_root(code: UInt8[Tensor, "*any"]) -> Float[Tensor, "*any"]:
 
 def save_record(record: Record, path: Path, *, exact: bool = False) -> None:
     """One file, whole or not at all. `exact`: attention in float32, four times the size."""
+    write_tensors(path, *_parts(record, exact))
+
+
+def to_bytes(record: Record) -> bytes:
+    """What `save_record` writes, to be sent."""
+    blobs, metadata = _parts(record, exact=False)
+    return save({name: blob.contiguous() for name, blob in blobs.items()}, metadata)
+
+
+def _parts(record: Record, exact: bool) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The blobs, and the header among the metadata."""
     blobs: dict[str, Tensor] = {"top.tokens": record.top.tokens, "top.probabilities": record.top.probabilities}
     blobs["top.said"] = record.top.said
     if record.picture is not None:
@@ -54,7 +66,7 @@ def save_record(record: Record, path: Path, *, exact: bool = False) -> None:
         "tree": [node._asdict() for node in record.tree],
         "about": dict(record.about),
     }
-    write_tensors(path, blobs, {NAME: json.dumps(header, ensure_ascii=False)})
+    return blobs, {NAME: json.dumps(header, ensure_ascii=False)}
 
 
 def _sequence(sequence: Sequence) -> dict[str, Any]:

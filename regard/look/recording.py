@@ -41,6 +41,8 @@ class Recording(Settings):
     """For a language model: how many tokens it goes on for; 0: it only reads."""
     answer: str = ""
     """For a translator or captioner: what it is made to say, in place of what it would."""
+    begin: tuple[int, ...] = ()
+    """Tokens that the answer begins with, to go on from another one than the model chose."""
     top: int = at_least(1, 5)
     """How many of the most probable tokens at each step."""
     paths: tuple[str, ...] = ()
@@ -56,16 +58,18 @@ def of_text(model: Model, tokenizers: Tokenizers, text: str, wishes: Recording =
     """A language model reads a text, in one pass, and may go on with it, step by step."""
     tokenizer, tree, device = tokenizers[1], BeamTree(), _device(model)
     read = [START, *tokenizer.encode(text)]
+    begun = [*read, *tokenizer.check(wishes.begin)]
     made: list[int] = []
-    limit = min(wishes.length, wishes.room - len(read) + 1) if wishes.room else wishes.length
+    limit = min(wishes.length, wishes.room - len(begun) + 1) if wishes.room else wishes.length
     if limit > 0 and wishes.beam > 1:
         with torch.inference_mode():
-            fed, start = torch.tensor([read], device=device), model.start()
+            fed, start = torch.tensor([begun], device=device), model.start()
             ((best, *_),) = beam(model, fed, start, width=wishes.beam, limit=limit, stop=STOP, watch=tree)
         made = [*best.tokens, *[STOP] * best.finished]
     elif limit > 0:
-        fed = torch.tensor([read], device=device)
+        fed = torch.tensor([begun], device=device)
         made = [int(token) for token in stream(model, fed, model.start(), argmax, limit=limit, stop=STOP)]
+    made = [*wishes.begin, *made]
     passed = _pass(model, None, read, made, wishes)
     return _record("language model", {WRITTEN: sequence(tokenizer, [*read, *made])}, passed, tokenizer, tree.nodes)
 
@@ -154,9 +158,10 @@ def _answer(
     """What the model says, stop included; or what it is made to say."""
     if wishes.answer:
         return [*writer.encode(wishes.answer), STOP], []
-    tree = BeamTree()
-    ((best, *_),) = Plan(Search(beam=wishes.beam), writer, wishes.room).search(model, source, usual, tree)
-    return [*best.tokens, *[STOP] * best.finished], tree.nodes if wishes.beam > 1 else []
+    tree, plan = BeamTree(), Plan(Search(beam=wishes.beam), writer, wishes.room)
+    plan.prompt += writer.check(wishes.begin)
+    ((best, *_),) = plan.search(model, source, usual, tree)
+    return [*wishes.begin, *best.tokens, *[STOP] * best.finished], tree.nodes if wishes.beam > 1 else []
 
 
 def _labelled(
@@ -164,8 +169,9 @@ def _labelled(
 ) -> Record:  # fmt: skip
     """Labels are no text that goes on: what is fed says how many are wanted, and they are known behind the pass."""
     passed = _pass(model, Source(read.ids[None].to(_device(model))), [START] * count, [], wishes)
-    passed.logs[:, : len(NAMES)] = -math.inf  # special tokens are no labels
-    passed = passed._replace(logs=passed.logs.log_softmax(-1))
+    logs = passed.logs.clone()  # of an inference: it may not be written to
+    logs[:, : len(NAMES)] = -math.inf  # special tokens are no labels
+    passed = passed._replace(logs=logs.log_softmax(-1))
     written = sequence(labels, [START, *passed.logs.argmax(-1).tolist()])
     return _record(kind, {SOURCE: read, WRITTEN: written}, passed, labels, [])
 

@@ -1,0 +1,255 @@
+"""What the page asks of runs, answered with text in and plain values out."""
+
+import base64
+import binascii
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import Tensor
+
+from regard.data.corpora.scenes import captioned
+from regard.data.images import as_pixels
+from regard.data.store import read
+from regard.decode.choose import Choose, Sample, argmax
+from regard.decode.stream import stream
+from regard.decode.write import Unfolding
+from regard.errors import UserError
+from regard.look.attribution import gradient_times_input, rollout, token_effects, value_norms
+from regard.look.coding import to_bytes
+from regard.look.gradients import furthest, memory
+from regard.look.patch import patch
+from regard.look.record import WRITTEN, Record
+from regard.look.recording import Recording
+from regard.look.trace import Trace, trace
+from regard.look.units import WEIGHTS, cells_in, clamped, heads_in, unit_named
+from regard.models.count import count
+from regard.models.model import Source
+from regard.page.asked import LONGEST, MOST, Question
+from regard.page.finding import held_out, properties_of, search
+from regard.runs import Run
+from regard.text import START, STOP
+
+SCENES = 12
+"""Built-in pictures to choose from."""
+TOP = 8
+"""Alternatives in a ladder."""
+EXAMPLES = 4
+"""Held-out examples to begin with."""
+
+
+class Answers:
+    """About these runs. Nothing is kept between questions but the runs and the names of their units."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self._runs = list(runs)
+        self._heard: dict[int, Trace] = {}
+
+    def runs(self) -> list[dict[str, Any]]:
+        """What there is to look at."""
+        return [_described(run, self._taps(number)) for number, run in enumerate(self._runs)]
+
+    def record(self, asked: Question) -> bytes:
+        """Everything a view needs of one pass, as a file."""
+        with self._patched(asked):
+            return to_bytes(self._recorded(asked))
+
+    def _recorded(self, asked: Question) -> Record:
+        run = self._run(asked)
+        wishes = Recording(
+            beam=asked.beam, length=asked.length, begin=asked.answer, top=TOP, paths=_inner(asked.head)
+        )  # fmt: skip
+        picture = self._picture(run, asked)
+        return run.record(asked.text if picture is None else picture, wishes)
+
+    def write(self, asked: Question) -> Iterator[dict[str, Any]]:
+        """The answer as it is made, token by token, each with the tokens that might have stood there."""
+        run = self._run(asked)
+        if run.kind in ("classifier", "tagger"):
+            raise UserError(f"a {run.kind} answers at once, there is nothing to be written; ask for a record")
+        tokenizer = run.tokenizer
+        reading = run.kind == "language model"
+        begun = [START, *(tokenizer.encode(asked.text) if reading else []), *asked.answer]
+        tokenizer.check(begun)
+        source = None if reading else source_of(run, asked, self._picture(run, asked))
+        limit = asked.length or MOST
+        if run.room:
+            limit = min(limit, max(0, run.room - len(begun) + 1))
+        seen: list[Tensor] = []
+        chooser: Choose = Sample((asked.seed,), asked.temperature) if asked.temperature else argmax
+
+        def choose(scores: Tensor, rows: Tensor, made: int) -> Tensor:
+            seen[:] = [scores.softmax(-1)[0]]
+            return chooser(scores, rows, made)
+
+        text, model = Unfolding(tokenizer, begun, ""), run.model
+        with self._patched(asked), torch.inference_mode():
+            state = model.start(source)
+        made = stream(model, torch.tensor([begun]), state, choose, limit=limit, stop=STOP)
+        while True:
+            with self._patched(asked):
+                token = next(made, None)
+            if token is None:
+                break
+            number = int(token)
+            yield {
+                "token": number,
+                "label": tokenizer.label(number),
+                "text": text.add(number),
+                "probability": round(float(seen[0][number]), 5),
+                "top": [
+                    [i, tokenizer.label(i), round(p, 5)]
+                    for p, i in zip(*(part.tolist() for part in seen[0].topk(min(TOP, len(seen[0])))), strict=True)
+                ],
+            }
+        yield {"done": True, "text": text.end()}
+
+    def gradients(self, asked: Question) -> Iterator[dict[str, Any]]:
+        """‖∂loss_t / ∂h_{t−k}‖ over k, a line for each place; `last` marks the last from which anything comes back."""
+        with self._patched(asked):
+            curves = memory(self._run(asked).model, self._recorded(asked))
+        last = furthest(curves)
+        for path, curve in curves.items():
+            yield {"path": path, "values": [float(f"{value:.5g}") for value in curve.tolist()], "last": path == last}
+
+    def attribution(self, asked: Question) -> dict[str, Any]:
+        """Other answers to what an output depended on, for the attention layer named in `head`: rows over columns.
+
+        `norms`: a ‖v W_O‖ for each head; `rollout`, an approximation; `gradient`: gradient × input; `off`: the change
+        of log p when a token is switched off. One that does not apply is left out.
+        """
+        run = self._run(asked)
+        with self._patched(asked):
+            record = self._recorded(replace(asked, head=""))
+            path = asked.head.partition("[")[0] + WEIGHTS
+            seen = record.one(path)
+            found: dict[str, Any] = {}
+            found["norms"] = value_norms(run.model, record, path)
+            if seen.group != "cross":
+                found["rollout"] = rollout(record, seen.group)[None]
+            if seen.rows == WRITTEN and not record.sequences[seen.columns].grid:
+                found["gradient"] = gradient_times_input(run.model, record)[seen.columns][None]
+                found["off"] = token_effects(run.model, record, name=seen.columns)[None]
+        rows, columns = seen.values.shape[-2:]
+        return {
+            name: [[[float(f"{x:.4g}") for x in row] for row in head] for head in values[:, :rows, :columns].tolist()]
+            for name, values in found.items()
+        }
+
+    def find(self, asked: Question) -> Iterator[dict[str, Any]]:
+        """Which units follow a property of the run's held-out text."""
+        return search(self._run(asked), asked.property)
+
+    def scene(self, number: str) -> bytes:
+        """A built-in picture."""
+        if not number.isdecimal() or int(number) >= SCENES:
+            raise UserError(f"scenes have numbers from 0 to {SCENES - 1}, found '{number[:20]}'")
+        file = io.BytesIO()
+        Image.fromarray(self._scenes[int(number)].permute(1, 2, 0).numpy()).save(file, "PNG")
+        return file.getvalue()
+
+    @cached_property
+    def _scenes(self) -> list[Tensor]:
+        some = (one for one, _ in zip(captioned("test"), range(SCENES), strict=False))
+        return [torch.from_numpy(one.pixels(64)) for one in some]
+
+    @contextmanager
+    def _patched(self, asked: Question) -> Iterator[None]:
+        """A block in which the heads that are off add nothing and the cells that are held say their value."""
+        run = self._run(asked)
+        with ExitStack() as stack:
+            for name, value in [*((name, 0.0) for name in asked.off), *asked.held]:
+                unit = unit_named(name, self._taps(asked.run))
+                stack.enter_context(patch(run.model, clamped(unit, float(value))))
+            yield
+
+    def _taps(self, number: int) -> Trace:
+        """What passes when a run reads next to nothing: which units it has, and how many."""
+        if number not in self._heard:
+            run = self._runs[number]
+            side = run.recipe.pictures.side
+            content = (
+                torch.zeros(1, 3, side, side, dtype=torch.uint8) if run.kind == "captioner" else torch.tensor([[STOP]])
+            )
+            with torch.no_grad(), trace(run.model) as seen:
+                source = None if run.kind == "language model" else Source(content)
+                run.model(torch.tensor([[START]]), run.model.start(source))
+            self._heard[number] = seen
+        return self._heard[number]
+
+    def _run(self, asked: Question) -> Run:
+        if asked.run >= len(self._runs):
+            raise UserError(f"there are runs 0 to {len(self._runs) - 1}, found {asked.run}")
+        return self._runs[asked.run]
+
+    def _picture(self, run: Run, asked: Question) -> Tensor | None:
+        if run.kind != "captioner":
+            return None
+        side, name = run.recipe.pictures.side, asked.picture or "scene:0"
+        if name.startswith("scene:"):
+            content = self.scene(name.removeprefix("scene:"))
+        else:
+            try:
+                content = base64.b64decode(name, validate=True)
+            except (binascii.Error, ValueError):
+                raise UserError("a picture is 'scene:NUMBER' or a file in base 64, found neither") from None
+        try:
+            with Image.open(io.BytesIO(content)) as image:
+                return torch.from_numpy(as_pixels(image, side))
+        except Exception:  # whatever Pillow's many decoders say of a broken file
+            raise UserError("this is no picture that can be read; give a JPEG, PNG, WebP, GIF, BMP or TIFF") from None
+
+
+def source_of(run: Run, asked: Question, picture: Tensor | None) -> Source:
+    """What the encoder reads."""
+    if picture is not None:
+        return Source(picture[None])
+    return Source(torch.tensor([[*run.source_tokenizer.encode(asked.text), STOP]]))
+
+
+def _described(run: Run, seen: Trace) -> dict[str, Any]:
+    model = run.model
+    return {
+        "name": run.folder.path.name,
+        "path": str(run.folder.path),
+        "kind": run.kind,
+        "parameters": count(model).total,
+        "tokens": run.source_tokenizer.kind,
+        "vocabulary": run.source_tokenizer.vocabulary,
+        "room": run.room,
+        "longest": LONGEST,
+        "scenes": SCENES if run.kind == "captioner" else 0,
+        "heads": heads_in(seen),
+        "cells": cells_in(seen),
+        "examples": _examples(run),
+        "properties": properties_of(run),
+    }
+
+
+def _examples(run: Run) -> list[str]:
+    """The beginnings of a few held-out examples, where training left some."""
+    if run.kind == "language model":
+        text = held_out(run)
+        places = [len(text) * number // (EXAMPLES + 1) for number in range(EXAMPLES)]
+        return [_from_a_line(text[at : at + 400]) for at in places]
+    part = run.folder.tokens("valid-source")
+    if run.kind == "captioner" or not part.with_suffix(".ends").exists():
+        return []
+    store = read(part, run.source_tokenizer.vocabulary)
+    return [run.source_tokenizer.decode(store[i].tolist()) for i in range(min(EXAMPLES, len(store)))]
+
+
+def _from_a_line(text: str) -> str:
+    """Some of a text, from the first beginning of a line on."""
+    return text.partition("\n")[2].lstrip("\n")[:160] or text[:160]
+
+
+def _inner(head: str) -> tuple[str, ...]:
+    """The taps that show how a head came to its weights."""
+    path = head.partition("[")[0]
+    return tuple(f"{path}.{name}" for name in ("queries", "keys", "values", "scores", "mixed")) if head else ()

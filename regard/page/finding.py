@@ -1,0 +1,116 @@
+"""The search for units, as lines that say how far it is, and then what it found."""
+
+import queue
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from regard.data.store import read
+from regard.errors import UserError
+from regard.look.evidence import evidence
+from regard.look.find import LEAST, Effort, Finding, Subject, find, properties_named
+from regard.look.properties import PROPERTIES, Property, description
+from regard.look.reading import Reading
+from regard.look.reading import read as read_text
+from regard.runs import Run
+
+TOKENS = 20_000
+"""Of held-out text, at most: somebody is waiting. `regard find` reads all of it."""
+EFFORT = Effort(top=6, shifts=60)
+SHOWN = 400
+"""Tokens of evidence for each unit."""
+
+
+class Stopped(Exception):
+    """Nobody waits for the rest."""
+
+
+def properties_of(run: Run) -> list[tuple[str, str]]:
+    """What can be looked for, and what it is; nothing where there is too little text to look in."""
+    if run.kind != "language model" or len(_tokens(run)) < 2 * LEAST:
+        return []
+    return [(name, f"{name.replace('_', ' ')}: {description(found)}") for name, found in PROPERTIES.items()]
+
+
+def search(run: Run, name: str) -> Iterator[dict[str, Any]]:
+    """Lines with `progress`, then one for each unit.
+
+    The search runs in a thread of its own, since what it reports comes from deep inside it. Closing ends it.
+    """
+    run.check("find", "language model")
+    wanted = properties_named([name])
+    reading = read_text(run.tokenizer, [held_out(run)])
+    if len(reading.tokens) < 2 * LEAST:
+        raise UserError(
+            f"this run held out {len(reading.tokens)} tokens, {2 * LEAST} are wanted; use regard find --data"
+        )
+    subject, lines = run.subject(), queue.Queue[Any]()
+    stop = threading.Event()
+
+    def watch(items: Iterable[Any], what: str, total: int | None) -> Iterator[Any]:
+        for number, item in enumerate(items):
+            if stop.is_set():
+                raise Stopped
+            lines.put({"progress": f"{what}: {number + 1}" + (f" of {total}" if total else "")})
+            yield item
+
+    def work() -> None:
+        try:
+            for one in find(subject, reading, wanted, EFFORT, watch):
+                lines.put(_line(subject, reading, one, wanted[name]))
+            lines.put(None)
+        except Exception as error:  # raised again where somebody can hear it
+            lines.put(error)
+
+    thread = threading.Thread(target=work, name="search", daemon=True)
+    thread.start()
+    try:
+        while (line := lines.get()) is not None:
+            if isinstance(line, Exception):
+                raise line
+            yield line
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _line(subject: Subject, reading: Reading, found: Finding, wanted: Property) -> dict[str, Any]:
+    """A finding as plain values."""
+    low, high = found.interval
+    unit = found.stream.unit
+    shown = evidence(subject, reading, found, wanted)[:SHOWN]
+    figures = {
+        "score": found.score, "low": low, "high": high, "null": found.null, "p": found.p, "q": found.q,
+        "untrained": found.untrained, "last_characters": found.last_characters, "change": found.effect.change,
+        "controls": found.effect.controls,
+    }  # fmt: skip
+    return {
+        "unit": str(unit),
+        "what": found.stream.what,
+        "head": unit.head,
+        "measure": found.measure,
+        **{key: None if value is None else float(f"{value:.5g}") for key, value in figures.items()},
+        "beaten": f"{found.effect.beaten} of {found.effect.of}",
+        "sign": found.sign,
+        "searched": found.searched,
+        "failed": ", ".join(found.failed),
+        "evidence": [[one.text, round(one.value, 2), round(one.label, 2)] for one in shown],
+    }
+
+
+def held_out(run: Run) -> str:
+    """Text that a language model was not trained on."""
+    return run.tokenizer.decode(_tokens(run))
+
+
+def _tokens(run: Run) -> list[int]:
+    """The last of the held-out part; where one text was cut, of its end."""
+    for part in ("valid", "train"):
+        if not run.folder.tokens(part).with_suffix(".ends").exists():
+            continue
+        store = read(run.folder.tokens(part), run.tokenizer.vocabulary)
+        if len(store.tokens):
+            share = 1.0 if part == "valid" else run.recipe.data.share
+            count = min(TOKENS, int(share * len(store.tokens)))
+            return [int(token) for token in store.tokens[len(store.tokens) - count :]]
+    return []

@@ -1,0 +1,50 @@
+"""Opening the page: from the command line in a browser, in a notebook as a frame."""
+
+import sys
+import threading
+import webbrowser
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from regard.page.answers import Answers
+from regard.page.server import Server
+from regard.runs import Run
+
+FRAME = 900  # pixels in height
+
+
+def serve(runs: Sequence[Run], text: str = "", *, port: int = 0, browser: bool = True) -> None:
+    """Serves the page until it is interrupted, and opens it where there is a browser."""
+    server = Server(Answers(runs), port)
+    address = address_of(server, text)
+    print(f"the page is at {address}\npress Ctrl+C to close it", flush=True)
+    if browser:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        print()
+    finally:
+        server.server_close()
+
+
+def show(run: Run, *others: Run, text: str = "") -> Any:
+    """The page about one run or several: a frame in a notebook, otherwise in the browser; this program goes on.
+
+    It is called `show` and not `look` since `regard.look` is the room that it opens into.
+    """
+    server = Server(Answers([run, *others]))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = address_of(server, text)
+    if "ipykernel" in sys.modules:
+        from IPython.display import IFrame  # type: ignore[import-not-found,unused-ignore]
+
+        return IFrame(address, width="100%", height=FRAME)
+    webbrowser.open(address)
+    return address
+
+
+def address_of(server: Server, text: str) -> str:
+    """Where the page shows a text."""
+    return server.address + (f"#text={quote(text)}" if text else "")

@@ -1,0 +1,59 @@
+"""Small runs of every family, and a page that serves them."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import test_captions
+import tiny
+
+from regard.page.answers import Answers
+from regard.page.server import Server
+from regard.runs import Run, load_run
+from regard.train.loop import train
+from regard.train.report import Report
+
+FAMILIES = {
+    "rnn": "lm-rnn",
+    "lstm": "lm-lstm",
+    "rnn-attention": "seq2seq-rnn-attention",
+    "transformer-lm": "lm-transformer",
+    "transformer-seq2seq": "seq2seq-transformer",
+    "captioner": "",
+    "classifier": "classifier-lstm",
+}
+TEXTS = {"lm": "day 7: the tide", "seq2seq": "one two three", "classifier": "two one"}
+
+
+def text_for(family: str) -> str:
+    """Something that a run of a family can read."""
+    return TEXTS.get(FAMILIES[family].partition("-")[0], "")
+
+
+def make_runs(folder: Path, families: list[str]) -> list[Run]:
+    """Runs that have not learnt much."""
+    found = []
+    for family in families:
+        place = folder / family
+        place.mkdir()
+        name = FAMILIES[family]
+        recipe = tiny.recipe(place, name, steps=2) if name else test_captions.recipe(place, steps=2)
+        train(recipe, place / "run", Report(quiet=True))
+        (place / "run").rename(folder / f"{family}-run")
+        found.append(load_run(folder / f"{family}-run"))
+    return found
+
+
+@contextmanager
+def serving(runs: list[Run]) -> Iterator[Server]:
+    """A page about these runs, at a free port."""
+    server = Server(Answers(runs))
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
