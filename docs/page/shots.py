@@ -1,6 +1,6 @@
 """Screenshots of every view, light and dark, into this folder; it wants playwright and a chromium on the path.
 
-python docs/page/shots.py translator=runs/demo lstm=runs/linux transformer=runs/python captioner=runs/scenes
+python docs/page/shots.py translator=runs/demo lstm=runs/source transformer=runs/python captioner=runs/scenes
 """
 
 import io
@@ -21,10 +21,9 @@ HERE = Path(__file__).parent
 ALONE = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 LARGEST = 190_000  # bytes of a file, above which its colours are counted
 ENGLISH = "the two small houses are red and your sister sees them"
-C = "static int probe(struct device *dev)\n{\n\tif (dev->irq < 0)\n\t\treturn -EINVAL;\n"
 PYTHON = 'def read(path):\n    """Return the text."""\n    with open(path) as file:\n        return'
 SHOTS: dict[str, tuple[str, dict[str, object]]] = {
-    "ribbon": ("lstm", {"view": "ribbon", "text": C, "length": 24, "unit": 12, "cells": "layer.layers.0.cells"}),
+    "ribbon": ("lstm", {"view": "ribbon", "text": PYTHON, "length": 24, "unit": 12, "cells": "layer.layers.0.cells"}),
     "ribbon-attention": ("translator", {"view": "ribbon", "text": ENGLISH, "from": 3}),
     "ribbon-picture": ("captioner", {"view": "ribbon", "picture": "scene:10", "from": 2}),
     "map": ("translator", {"view": "map", "text": ENGLISH, "from": 3, "to": 3}),
@@ -34,10 +33,10 @@ SHOTS: dict[str, tuple[str, dict[str, object]]] = {
     ),
     "heads": ("transformer", {"view": "heads", "text": PYTHON, "length": 12}),
     "heads-cells": (
-        "lstm", {"view": "heads", "text": C, "length": 24, "cells": "layer.layers.0.hidden", "sort": "spread"}
+        "lstm", {"view": "heads", "text": PYTHON, "length": 24, "cells": "layer.layers.0.hidden", "sort": "spread"}
     ),
-    "finder": ("lstm", {"view": "finder", "property": "comment"}),
-    "memory": ("lstm", {"view": "memory", "text": C, "length": 24, "against": "all"}),
+    "finder": ("lstm", {"view": "finder", "property": "quotes"}),
+    "memory": ("lstm", {"view": "memory", "text": PYTHON, "length": 24, "against": "all"}),
     "decode": ("translator", {"view": "decode", "text": ENGLISH}),
     "workbench": ("translator", {"view": "workbench", "text": ENGLISH, "bench": "small,1,1,1,1.0.2.3.4,"}),
     "workbench-run": ("transformer", {"view": "workbench", "text": PYTHON, "length": 0, "bench": "own", "head": 3}),
