@@ -21,7 +21,8 @@ MAY_IMPORT = {
     "train": {"errors", "disk", "config", "text", "data", "layers", "models", "decode", "look", "runs"},
     "__init__": {"errors", "config", "layers", "models", "look", "decode", "runs"},
     "demo": {"errors", "config", "text", "data", "layers", "models", "decode", "runs", "look", "train"},
-    "cli": {"errors", "config", "data", "decode", "look", "runs", "train", "demo"},
+    "lab": {"errors", "disk", "config", "text", "data", "layers", "models", "decode", "look", "runs", "train"},
+    "cli": {"errors", "disk", "config", "data", "decode", "look", "runs", "train", "demo", "lab"},
 }
 FILES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
