@@ -254,7 +254,7 @@ class Run:
     def _translations(
         self, lines: Iterable[str], wishes: Search, alignments: bool, batch: int
     ) -> Iterator[list[Translation]]:
-        tokenizers, (read, again) = self._tokenizers, tee(lines)
+        tokenizers, (read, again) = self.tokenizers, tee(lines)
         translated = translate(self.model, tokenizers, read, wishes, batch=batch, room=self.room)
         for found, line in zip(translated, again, strict=True):
             if alignments:
@@ -301,11 +301,11 @@ class Run:
         """The same one by one; texts are read as they are needed."""
         self.check("score", "language model", "translator")
         if self.kind == "translator":
-            return score_pairs(self.model, self._tokenizers, (_pair(one) for one in texts), batch=batch)
+            return score_pairs(self.model, self.tokenizers, (_pair(one) for one in texts), batch=batch)
         return score_texts(self.model, self.tokenizer, (_text(one) for one in texts), batch=batch)
 
     @property
-    def _tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
+    def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         return self.source_tokenizer, self.tokenizer
 
     @property
@@ -339,7 +339,7 @@ def load_run(path: str | Path, *, precision: str = "float32", ensemble: Sequence
     others = tuple(load_run(other, precision=precision) for other in ensemble)
     run = Run(folder, recipe, tokenizer, source, precision, others)
     for other in others:
-        for mine, theirs in zip(run._tokenizers, other._tokenizers, strict=True):
+        for mine, theirs in zip(run.tokenizers, other.tokenizers, strict=True):
             if mine.to_json() != theirs.to_json() or run.kind != other.kind:
                 raise UserError(
                     f"{other.folder.path} cannot answer together with {path}: an ensemble wants runs of one kind with "

@@ -7,10 +7,25 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors.numpy import load_file
 
-from regard.config import Classifier, Data, LanguageModel, Recipe, Recurrent, Seq2Seq, Tagger, Text, Train, Transformer
-from regard.runs import Folder
+from regard.config import (
+    Classifier,
+    Data,
+    LanguageModel,
+    ModelConfig,
+    Recipe,
+    Recurrent,
+    Seq2Seq,
+    Tagger,
+    Text,
+    Train,
+    Transformer,
+)
+from regard.models.build import build
+from regard.runs import Folder, write_tensors
+from regard.text import Tokenizer, save
 
 ROOT = Path(__file__).parent.parent
 TIMES = ("seconds", "tokens_per_second")  # of a log's entry: what may differ between two equal trainings
@@ -81,6 +96,18 @@ def recipe(folder: Path, name: str, **settings: Any) -> Recipe:
         text=Text("words" if pairs else "characters"),
         train=Train(**{**usual, **settings}),
     )
+
+
+def untrained(folder: Path, config: ModelConfig, tokenizer: Tokenizer) -> Path:
+    """A run as it is before its first step, which reads and writes the same tokens."""
+    run = Folder(folder)
+    run.path.mkdir()
+    run.write_config(Recipe(Data("nowhere"), model=config))
+    save(tokenizer, run.tokenizer)
+    torch.manual_seed(0)
+    source = None if isinstance(config, LanguageModel) else tokenizer.vocabulary
+    write_tensors(run.weights, dict(build(config, tokenizer.vocabulary, source).state_dict()))
+    return run.path
 
 
 def environment() -> dict[str, str]:

@@ -1,5 +1,7 @@
 """Where an encoder–decoder looked in its source while it wrote: an alignment that nobody taught it."""
 
+from collections.abc import Mapping
+
 import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
@@ -27,10 +29,22 @@ def paths_over_source(model: Model) -> list[str]:
 
 
 @torch.no_grad()
+def weights_over_source(
+    model: Model, source: Int[Tensor, " S"] | UInt8[Tensor, "3 Y X"], fed: Int[Tensor, " T"]
+) -> dict[str, Float[Tensor, "H T R"]]:
+    """a_{h,t,i} of every attention layer over the source, by the path of its tap."""
+    with trace(model, *paths_over_source(model)) as seen:
+        model(fed[None], model.start(Source(source[None])))
+    return {path: weights[0] for path, weights in seen.items()}
+
+
 def attention_to_source(
     model: Model, source: Int[Tensor, " S"] | UInt8[Tensor, "3 Y X"], fed: Int[Tensor, " T"]
 ) -> Float[Tensor, "T R"]:
     """a_{t,i}: where the model looked to predict what follows each token fed; the mean over layers and heads."""
-    with trace(model, *paths_over_source(model)) as seen:
-        model(fed[None], model.start(Source(source[None])))
-    return torch.stack([weights[0].mean(0) for weights in seen.values()]).mean(0)
+    return mean_over_heads(weights_over_source(model, source, fed))
+
+
+def mean_over_heads(weights: Mapping[str, Float[Tensor, "H T R"]]) -> Float[Tensor, "T R"]:
+    """The mean over layers of the mean over their heads."""
+    return torch.stack([each.mean(0) for each in weights.values()]).mean(0)

@@ -1,9 +1,10 @@
 """Attention between tokens, merged into the words that people see."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import torch
-from jaxtyping import Float, UInt8
+from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from regard.decode.translate import Alignment, Translation
@@ -11,8 +12,6 @@ from regard.look.alignment import attention_to_source
 from regard.models.model import Model
 from regard.text import START, STOP, Tokenizer
 from regard.text.special import NAMES
-
-_BLANKS = b" \t\n\r\v\f"
 
 
 def align(model: Model, tokenizers: tuple[Tokenizer, Tokenizer], line: str, made: Translation) -> Alignment:
@@ -29,9 +28,24 @@ def align(model: Model, tokenizers: tuple[Tokenizer, Tokenizer], line: str, made
     weights = attention_to_source(model, torch.tensor([*read, STOP]), fed)
     source, source_owners = words_of(reader, line, read)
     target, target_owners = words_of(writer, made.text, made.tokens)
-    columns = _membership([*source_owners, -1], len(source)).to(weights)
-    rows = _membership(target_owners, len(target)).to(weights)
-    return Alignment(source, target, rows.T @ weights @ columns / rows.sum(0).clamp(min=1)[:, None])
+    sizes = len(target), len(source)
+    return Alignment(source, target, between_words(weights, target_owners, [*source_owners, -1], sizes))
+
+
+def between_words(
+    weights: Float[Tensor, "*K T S"], rows: Sequence[int], columns: Sequence[int], sizes: tuple[int, int]
+) -> Float[Tensor, "*K W V"]:
+    """The mean over the tokens that look, the sum over those looked at; by the word that each of them belongs to."""
+    looking, seen = (_membership(owners, size).to(weights) for owners, size in zip((rows, columns), sizes, strict=True))
+    return looking.T @ weights @ seen / looking.sum(0).clamp(min=1)[:, None]
+
+
+def links(weights: Float[Tensor, "*K T S"]) -> Int[Tensor, "*K T"]:
+    """For each word written, the word read that it looked at most; −1 if it looked more at what is no word."""
+    if not weights.shape[-1]:
+        return torch.full(weights.shape[:-1], -1)
+    most, best = weights.double().max(-1)
+    return best.where(most > 1 - weights.double().sum(-1), -1)
 
 
 def pharaoh(alignment: Alignment) -> str:
@@ -39,12 +53,8 @@ def pharaoh(alignment: Alignment) -> str:
 
     A word that looked more at what is no word than at any word has no link.
     """
-    links = []
-    for t, row in enumerate(alignment.weights.tolist()):
-        best = max(range(len(row)), key=row.__getitem__)
-        if row[best] > 1 - sum(row):
-            links.append(f"{best}-{t}")
-    return " ".join(links)
+    chosen = links(alignment.weights).tolist()
+    return " ".join(f"{source}-{target}" for target, source in enumerate(chosen) if source >= 0)
 
 
 def word_weights(model: Model, tokenizer: Tokenizer, text: str) -> list[tuple[str, float]]:
@@ -70,28 +80,35 @@ def looks(
     return [tokenizer.decode([token]).strip() for token in caption.tokens], weights
 
 
-def words_of(tokenizer: Tokenizer, text: str, tokens: Sequence[int]) -> tuple[list[str], list[int]]:
-    """The words of a text, between blanks, and to which of them each token belongs; −1: to none."""
-    words = [word.decode() for word in text.encode().split()]
+def words_of(
+    tokenizer: Tokenizer, text: str, tokens: Sequence[int], known: Sequence[str] | None = None
+) -> tuple[list[str], list[int]]:
+    """The words of a text and to which of them each token belongs; −1: to none.
+
+    Words are what blanks separate, or those that are known, in their order. A token in several belongs to the last.
+    """
+    words = list(known) if known is not None else [word.decode() for word in text.encode().split()]
     pieces = tokenizer.pieces(tokens)
-    if b"".join(pieces) != text.encode():  # a tokenizer that changes the text still cuts it word by word
+    written = b"".join(pieces)
+    if written != text.encode():  # a tokenizer that changes the text still cuts it word by word
         counts = [len(tokenizer.encode(word)) for word in words]
         if sum(counts) == len(tokens):
             return words, [word for word, count in enumerate(counts) for _ in range(count)]
-        words = [word.decode(errors="replace") for word in b"".join(pieces).split()]
-    owners, begun, inside = [], 0, False  # words begun so far, and whether the last byte was in one
-    for piece in pieces:
-        owner = begun - inside  # a token that adds nothing yet belongs to what comes
-        found = bool(piece) and not piece.strip(_BLANKS)
-        for byte in piece:
-            if byte in _BLANKS:
-                inside = False
-            elif not inside:
-                begun, inside = begun + 1, True
-        if piece.strip(_BLANKS):
-            owner = begun - 1
-        owners.append(-1 if found or owner >= len(words) else owner)
-    return words, owners
+        words = [word.decode(errors="replace") for word in written.split()]
+        return words, _owners(pieces, written.split())
+    return words, _owners(pieces, [word.encode() for word in words])
+
+
+def _owners(pieces: Sequence[bytes], words: Sequence[bytes]) -> list[int]:
+    """The word that each piece of a text spells. One that adds nothing yet belongs to what comes."""
+    written = b"".join(pieces)
+    of_byte, end = [-1] * len(written), 0
+    for number, word in enumerate(words):
+        begin = written.index(word, end)
+        end = begin + len(word)
+        of_byte[begin:end] = [number] * len(word)
+    ends = [*accumulate(map(len, pieces))]
+    return [max(of_byte[e - len(p) : max(e, e - len(p) + 1)], default=-1) for p, e in zip(pieces, ends, strict=True)]
 
 
 def _membership(owners: Sequence[int], count: int) -> Float[Tensor, "tokens words"]:

@@ -14,7 +14,7 @@ from regard.text.tokenizer import Tokenizer, utf8
 SIZE = 8000
 """The vocabulary, special tokens included, where none is asked for: no more, and no more than the text has words."""
 
-_UNKNOWN = "⁇"
+UNKNOWN_WORD = "⁇"
 
 
 class Words(Tokenizer):
@@ -59,7 +59,7 @@ class Words(Tokenizer):
         """What `decode(encode(text))` gives: é always as one character (NFC), each run of blanks as one space, none at
         the ends, and ⁇, as a word of its own, for each token that is not in the vocabulary."""
         utf8(text)
-        tokens = [token if token in self._id else _UNKNOWN for token in split(text)]
+        tokens = [token if token in self._id else UNKNOWN_WORD for token in split(text)]
         return "".join(after(before, token) for before, token in pairwise(["", *tokens]))
 
     def pieces(self, ids: Iterable[int]) -> list[bytes]:
@@ -70,7 +70,7 @@ class Words(Tokenizer):
                 pieces.append(b"")
                 before = before if number == PADDING else ""  # a text begins after start or stop
             else:
-                token = _UNKNOWN if number == UNKNOWN else self._tokens[number - len(NAMES)]
+                token = UNKNOWN_WORD if number == UNKNOWN else self._tokens[number - len(NAMES)]
                 pieces.append(after(before, token).encode())
                 before = token
         return pieces
@@ -103,7 +103,7 @@ def _wish(edge: str) -> str | None:
 def _letter() -> str:
     """The characters of words, which includes the accents and vowel signs that `\\w` leaves out, and our own ⁇."""
     signs = (chr(code) for code in range(0x20000) if unicodedata.category(chr(code)).startswith("M"))
-    return rf"[\w{''.join(signs)}{_UNKNOWN}]"
+    return rf"[\w{''.join(signs)}{UNKNOWN_WORD}]"
 
 
 @cache

@@ -41,7 +41,7 @@ def judge(path: Path, where: Where | None = None, *, precision: str = "float32",
         name = where if isinstance(where, str) else ", ".join(where)
         raise UserError(f"{name} holds {kind_of(where)}, this run was trained on {own}")
     if own == "text":
-        return {"data": part, **_figures(run, _text(run, where, split), None, beam)}
+        return {"data": part, **_figures(run, given_text(run, where, split), None, beam)}
     if own == "captions":
         return {"data": part, **_captions(run, where, split, beam)}
     examples = list(READERS[own](where, split, None))
@@ -75,7 +75,8 @@ def _captions(run: Run, where: Where, split: Split | None, beam: int) -> dict[st
     return figures
 
 
-def _text(run: Run, where: Where, split: Any) -> Material:
+def given_text(run: Run, where: Where, split: Split | None = None) -> Material:
+    """Text that is no part of the run, as its tokens."""
     tokens: list[int] = []
     size = 0
     for document in read_texts(where, split):

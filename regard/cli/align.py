@@ -1,0 +1,153 @@
+"""`regard align`: attention as an alignment."""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator
+from itertools import islice, zip_longest
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from regard.cli.command import Command, no_settings
+from regard.cli.lines import STANDARD, output_to, read_lines
+from regard.cli.options import add_run
+from regard.data.corpora.phrases import LONGEST, phrases
+from regard.decode.translate import Alignment
+from regard.errors import UserError, unknown
+from regard.look.alignment import paths_over_source
+from regard.look.error_rate import Gold, read_gold
+from regard.look.readings import FED, MEAN, PREDICTED, Reading, Scored, Sentence, compare, read_alignments
+from regard.look.render import HONEST
+from regard.look.words import pharaoh
+from regard.runs import Run, load_run
+
+BUILT_IN = re.compile(r"phrases(-short)?:(french|spanish)")
+SHORT = 14  # words of a short phrase at most
+SHOWN = 12  # readings in a table
+
+Scores = tuple[Sentence, Sentence, Gold]
+
+
+def add(command: Command) -> None:
+    """The command that aligns words."""
+    align = command(
+        "align",
+        _align,
+        "attention as a word alignment of given pairs: Pharaoh lines source-target, or how good it is against gold",
+        "  paste test.en test.fr | regard align runs/fr\n"
+        "  regard align runs/fr pairs.txt --gold links.txt              (error rates, beside baselines)\n"
+        "  regard align runs/fr hansards.txt --gold hansards.gold --from-one\n"
+        "  regard align runs/fr --gold phrases-short:french             (built-in pairs with their own gold)",
+    )
+    add_run(align)
+    align.add_argument(
+        "file", nargs="?", default=STANDARD, metavar="FILE",
+        help="lines source<TAB>target or source ||| target; words are what blanks separate; -: standard input",
+    )  # fmt: skip
+    align.add_argument("--head", default=MEAN, metavar="NAME", help="a head as --gold names it (default: %(default)s)")
+    align.add_argument(
+        "--fed", action="store_true", help="read a word where it is fed to the decoder, not where it is predicted"
+    )
+    align.add_argument(
+        "--gold", metavar="FILE",
+        help="score all heads against these links instead: 0-0 sure, 0?0 or 0p0 possible, the source's word first; "
+        "or phrases:french and the like",
+    )  # fmt: skip
+    align.add_argument("--from-one", action="store_true", help="gold counts words from 1, as the Hansards do")
+    align.add_argument("--target-first", action="store_true", help="gold has the target's word first")
+    align.add_argument("--number", type=int, default=200, metavar="N", help="built-in pairs (default: %(default)s)")
+    align.add_argument("--json", action="store_true", help="all weights of each line, or all scores, as JSON")
+
+
+def _align(known: argparse.Namespace, settings: dict[str, Any]) -> int:
+    no_settings(settings)
+    run = load_run(known.path, precision=known.precision)
+    run.check("align", "translator")
+    paths_over_source(run.model)
+    if known.gold is not None:
+        return _score(run, known)
+    wanted = Reading(known.head, FED if known.fed else PREDICTED)
+    with output_to(None) as output:
+        for source, target in _pairs(known.file):
+            found = read_alignments(run.model, run.tokenizers, source, target)
+            if wanted not in found:
+                raise unknown("head", wanted.head, dict.fromkeys(reading.head for reading in found))
+            one = Alignment(source.text.split(), target.text.split(), found[wanted])
+            if known.json:
+                rows = [[round(weight, 4) for weight in row] for row in one.weights.tolist()]
+                print(json.dumps(one._asdict() | {"weights": rows}, ensure_ascii=False), file=output)
+            else:
+                print(pharaoh(one), file=output)
+    return 0
+
+
+def _pairs(name: str) -> Iterator[tuple[Sentence, Sentence]]:
+    for number, line in enumerate(read_lines(name), 1):
+        source, mark, target = line.partition("\t" if "\t" in line else "|||")
+        if line.strip() and not mark:
+            raise UserError(f"line {number} has no tab and no |||; write source<TAB>target, join two files with paste")
+        yield Sentence(source.strip()), Sentence(target.strip())
+
+
+def _score(run: Run, known: argparse.Namespace) -> int:
+    from regard.train.report import watched
+
+    scores = list(_built_in(known.gold, known.number) if BUILT_IN.fullmatch(known.gold) else _with_gold(known))
+    found, baselines = compare(run.model, run.tokenizers, watched(scores, "aligning", len(scores)))
+    if known.json:
+        print(json.dumps({"sentences": len(scores), "scores": [_figures(one) for one in [*found, *baselines]]}))
+        return 0
+    table = Table("read from", *(f"AER %\n{part}" for part in ("chosen on", "reported", "all")), "precision", "recall")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for one in [*found[:SHOWN], *baselines]:
+        figures = _figures(one)
+        table.add_row(
+            figures["read"],
+            *(f"{100 * figures[name]:.1f}" for name in ("chosen_on", "aer", "aer_all", "precision", "recall")),
+            end_section=one is found[:SHOWN][-1],
+        )
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    console.print(table)
+    more = f" The best {SHOWN} of {len(found)} readings; --json has all." if len(found) > SHOWN else ""
+    console.print(
+        f"{len(scores)} sentence pairs. Readings are ranked on one half of them (chosen on); reported, precision and "
+        "recall are of the other half alone. Diagonal: the word that stands as far along. Uniform: a word at random, "
+        f"its mean. {HONEST[0].upper()}{HONEST[1:]}.{more}",
+        soft_wrap=not sys.stdout.isatty(),
+    )
+    return 0
+
+
+def _figures(one: Scored) -> dict[str, Any]:
+    figures = {"chosen_on": one.chosen_on.error, "aer": one.reported.error, "aer_all": one.everywhere.error}
+    more = {"precision": one.reported.precision, "recall": one.reported.recall}
+    return {"read": str(one.reading), **{name: round(value, 6) for name, value in (figures | more).items()}}
+
+
+def _with_gold(known: argparse.Namespace) -> Iterator[Scores]:
+    lines = zip_longest(_pairs(known.file), read_lines(known.gold))
+    for number, (pair, line) in enumerate(lines, 1):
+        if pair is None or line is None:
+            longer, shorter = (known.gold, known.file) if pair is None else (known.file, known.gold)
+            raise UserError(f"{longer} has a line {number}, {shorter} has not; gold wants a line for each pair")
+        source, target = pair
+        sizes = source.size, target.size
+        try:
+            gold = read_gold(line, sizes, from_one=known.from_one, target_first=known.target_first)
+        except UserError as error:
+            raise UserError(f"line {number} of {known.gold}: {error}") from None
+        yield source, target, gold
+
+
+def _built_in(name: str, number: int) -> Iterator[Scores]:
+    """Phrases of the part that nobody trains on."""
+    match = BUILT_IN.fullmatch(name)
+    assert match is not None
+    drawn = phrases(match[2], "test", longest=SHORT if match[1] else LONGEST)  # type: ignore[arg-type]
+    for one in islice(drawn, number):
+        sure = frozenset(one.alignment)
+        yield Sentence(one.source, one.source_words), Sentence(one.target, one.target_words), Gold(sure, sure)

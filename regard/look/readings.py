@@ -1,0 +1,119 @@
+"""Every way to read an alignment out of attention: each head and their mean, by two rows; and how good each of them is.
+
+At row t the decoder has just been fed token t and predicts token t + 1. So a word can be read where it is predicted or,
+one row later, where it is fed; which of them is the better alignment differs from head to head.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.errors import UserError
+from regard.look.alignment import mean_over_heads, weights_over_source
+from regard.look.error_rate import Gold, Overlap, at_best, by_chance, diagonal, overlap
+from regard.look.halves import choosing
+from regard.look.units import WEIGHTS
+from regard.look.words import between_words, links, words_of
+from regard.models.model import Model
+from regard.text import START, STOP, Tokenizer
+
+MEAN, PREDICTED, FED = "mean of all heads", "as predicted", "as fed"
+NOTHING = Overlap()
+DIAGONAL, UNIFORM, BEST = "diagonal", "uniform", "one link a word, at best"
+
+
+class Sentence(NamedTuple):
+    """A text, and its words where they are not what blanks separate."""
+
+    text: str
+    words: tuple[str, ...] | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.text.encode().split() if self.words is None else self.words)
+
+
+class Reading(NamedTuple):
+    """Which head, and by which row."""
+
+    head: str
+    row: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.head}, {self.row}" if self.row else self.head
+
+
+def read_alignments(
+    model: Model, tokenizers: tuple[Tokenizer, Tokenizer], source: Sentence, target: Sentence
+) -> dict[Reading, Float[Tensor, "T S"]]:
+    """Weights from the words of a target (rows), which the model is made to read, to the words of its source.
+
+    A word's weight is the sum over its tokens in the source, the mean over those in the target, as in `align`.
+    """
+    reader, writer = tokenizers
+    read, written = reader.encode(source.text), writer.encode(target.text)
+    by_layer = weights_over_source(model, torch.tensor([*read, STOP]), torch.tensor([START, *written]))
+    names = [MEAN]
+    for path, weights in by_layer.items():
+        names += [f"{path.removesuffix(WEIGHTS)}[{head}]" for head in range(len(weights))]
+    every = torch.cat([mean_over_heads(by_layer)[None], *by_layer.values()])  # (1 + heads, T + 1, S)
+    columns = [*words_of(reader, source.text, read, source.words)[1], -1]
+    rows = words_of(writer, target.text, written, target.words)[1]
+    sizes = target.size, source.size
+    found: dict[Reading, Tensor] = {}
+    for row, part in ((PREDICTED, every[:, :-1]), (FED, every[:, 1:])):
+        merged = between_words(part, rows, columns, sizes)
+        found |= {Reading(name, row): weights for name, weights in zip(names, merged, strict=True)}
+    return found
+
+
+@dataclass
+class Scored:
+    """A reading or a baseline against gold, on the half of the sentences that chooses and on the other."""
+
+    reading: Reading
+    chosen_on: Overlap = NOTHING
+    reported: Overlap = NOTHING
+
+    @property
+    def everywhere(self) -> Overlap:
+        return self.chosen_on + self.reported
+
+    def add(self, found: Overlap, chooses: bool) -> None:
+        if chooses:
+            self.chosen_on += found
+        else:
+            self.reported += found
+
+
+def compare(
+    model: Model, tokenizers: tuple[Tokenizer, Tokenizer], pairs: Iterable[tuple[Sentence, Sentence, Gold]]
+) -> tuple[list[Scored], list[Scored]]:
+    """All readings, the best on the half that chooses first; and what to compare them with."""
+    pairs = list(pairs)
+    halves = choosing((source.text, target.text) for source, target, _ in pairs)
+    if len(set(halves)) < 2:
+        raise UserError(f"AER wants two different sentence pairs or more, found {len(set(halves))}; give more lines")
+    scored: dict[Reading, Scored] = {}
+    for (source, target, gold), chooses in zip(pairs, halves, strict=True):
+        for reading, found in _overlaps(model, tokenizers, source, target, gold).items():
+            scored.setdefault(reading, Scored(reading)).add(found, chooses)
+    ranked = sorted(scored.values(), key=lambda one: one.chosen_on.error)
+    return [one for one in ranked if one.reading.row], [one for one in scored.values() if not one.reading.row]
+
+
+def _overlaps(
+    model: Model, tokenizers: tuple[Tokenizer, Tokenizer], source: Sentence, target: Sentence, gold: Gold
+) -> dict[Reading, Overlap]:
+    found = read_alignments(model, tokenizers, source, target)
+    chosen = links(torch.stack([*found.values()])).tolist()
+    return {
+        **{reading: overlap(one, gold) for reading, one in zip(found, chosen, strict=True)},
+        Reading(DIAGONAL): overlap(diagonal(source.size, target.size), gold),
+        Reading(UNIFORM): by_chance(source.size, target.size, gold),
+        Reading(BEST): overlap(at_best(target.size, gold), gold),
+    }
