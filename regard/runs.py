@@ -12,12 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
+import torch
 from jaxtyping import UInt8
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import Tensor
 
-from regard.config import LanguageModel, ModelConfig, Recipe, Seq2Seq, Transformer, Vision, recipe_from, to_table
+from regard.config import (
+    LanguageModel,
+    ModelConfig,
+    Recipe,
+    Seq2Seq,
+    Transformer,
+    Vision,
+    carries_state,
+    recipe_from,
+    to_table,
+)
 from regard.config.recipe import read_toml
 from regard.decode.batches import BATCH
 from regard.decode.describe import describe
@@ -25,17 +34,21 @@ from regard.decode.label import classify, tag
 from regard.decode.probability import Pair, Scored, score_pairs, score_texts
 from regard.decode.translate import Search, Translation, translate
 from regard.decode.write import Writing, write
-from regard.disk import write_text, write_with
+from regard.disk import write_text
 from regard.errors import UserError
 from regard.look.alignment import paths_over_source
+from regard.look.find import Effort, Finding, Subject, find, properties_named
+from regard.look.properties import Property
+from regard.look.reading import read
 from regard.look.words import align, word_weights
 from regard.models.build import build
 from regard.models.ensemble import Ensemble
 from regard.models.model import Model
 from regard.models.precision import with_precision
 from regard.text import Labels, Tokenizer, load
+from regard.weights import load_weights
 
-WRITING, SEARCH = Writing(), Search()  # nothing special wished for
+WRITING, SEARCH, EFFORT = Writing(), Search(), Effort()  # nothing special wished for
 COMMANDS = {
     "language model": "write",
     "translator": "translate",
@@ -224,6 +237,28 @@ class Run:
         self.check("write", "language model")
         return write(self.model, self.tokenizer, prompt, wishes, room=self.room)
 
+    def find(
+        self,
+        properties: str | Property | Sequence[str | Property],
+        text: str | Sequence[str],
+        effort: Effort = EFFORT,
+    ) -> list[Finding]:
+        """The cells and heads that follow these properties of a text, each by its name or as a function of the text."""
+        wanted = [properties] if isinstance(properties, str) or callable(properties) else properties
+        named = [(one if isinstance(one, str) else one.__name__, one) for one in wanted]
+        known = {name: properties_named([one])[one] if isinstance(one, str) else one for name, one in named}
+        subject = self.subject(effort.seed)
+        reading = read(self.tokenizer, [text] if isinstance(text, str) else text)
+        return find(subject, reading, known, effort, lambda items, *_: iter(items))
+
+    def subject(self, seed: int = 0) -> Subject:
+        """What a finder looks into: the model, and the same with new weights."""
+        self.check("find", "language model")
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            untrained = self.new_model().eval()
+        return Subject(self.model, untrained, self.tokenizer, carries_state(self.model_config))
+
     # ---- translators
 
     def translate(
@@ -346,44 +381,3 @@ def load_run(path: str | Path, *, precision: str = "float32", ensemble: Sequence
                     "the same tokenizers; train both on the same data with the same [text] settings"
                 )
     return run
-
-
-def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
-    """Tensors by name, whole or not at all."""
-
-    def pour(partial: Path) -> None:
-        try:
-            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial, metadata)
-        except SafetensorError as error:  # its word for a full disk
-            raise OSError(str(error)) from None
-
-    write_with(path, pour)
-
-
-def load_weights(model: nn.Module, path: Path) -> None:
-    """Fills a model with the weights in a file."""
-    try:
-        fill(model, load_file(path), path)
-    except FileNotFoundError:
-        raise UserError(
-            f"{path} does not exist: this run has not been trained; run `regard train {path.parent}`"
-        ) from None
-    except SafetensorError as error:
-        raise UserError(f"{path} is damaged ({error}); restore it from a copy, or train again") from None
-
-
-def fill_some(model: nn.Module, path: Path) -> None:
-    """Fills the parts of a model whose weights are in a file, and leaves the others as they are."""
-    wanted = model.state_dict()
-    fill(model, wanted | load_file(path), path)
-
-
-def fill(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
-    """Fills a model with weights that were in a file."""
-    try:
-        model.load_state_dict(tensors)
-    except RuntimeError as error:
-        reason = " ".join(str(error).split())[:200]
-        raise UserError(
-            f"{path} does not fit the model in config.toml ({reason}); they are of different runs"
-        ) from None

@@ -6,7 +6,7 @@ import tomllib
 import warnings
 from typing import Any
 
-from regard.cli import align, decoding, heads, lab, patterns, training
+from regard.cli import align, decoding, heads, lab, looking, patterns, training
 from regard.cli.command import Run
 from regard.cli.lines import let_go
 from regard.errors import UserError
@@ -53,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     training.add(command)
     decoding.add(command)
     patterns.add(command)
+    looking.add(command)
     align.add(command)
     heads.add(command)
     lab.add(command)

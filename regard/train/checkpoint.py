@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from regard.errors import UserError
 from regard.layers.state import State, leaves
-from regard.runs import write_tensors
 from regard.train.parallel import shared_like, whole
+from regard.weights import write_tensors
 
 VERSION = 1
 

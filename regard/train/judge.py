@@ -6,6 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from regard.config import Where, carries_state
@@ -57,6 +58,16 @@ def against_float32(path: Path, where: Where | None, precision: str, beam: int) 
     here, there = (judge(path, where, precision=one, beam=beam) for one in (precision, "float32"))
     change = {name: here[name] - there[name] for name in here if isinstance(here[name], float)}
     return {precision: here, "float32": there, "change": change}
+
+
+def held_out_texts(run: Run) -> list[str]:
+    """The documents of a language model's test part, or else of its held-out one."""
+    where, split = sides_of(run.recipe.data, "test")
+    if where:
+        return ["".join(document) for document in read_texts(where, split)]
+    tokens = material(run.folder).valid[0].tokens
+    parts = np.split(tokens, np.flatnonzero(tokens == START))
+    return [text for text in (run.tokenizer.decode(part) for part in parts) if text]
 
 
 def _captions(run: Run, where: Where, split: Split | None, beam: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from regard.config import Recipe, Train, carries_state, to_table
 from regard.data.batch import BUCKETS, Batches, Streams, Windows
 from regard.errors import UserError
 from regard.layers.state import State, leaves, like, map_state
-from regard.runs import Folder, Run, fill, fill_some, load_run, write_tensors
+from regard.runs import Folder, Run, load_run
 from regard.text import Labels
 from regard.train.checkpoint import Checkpoint, Progress, load_checkpoint, mean_of, save_checkpoint, tensors_of
 from regard.train.evaluate import (
@@ -37,6 +37,7 @@ from regard.train.optim import optimiser, rate_at
 from regard.train.parallel import World, device_of, gathered, precision_of, whole, world
 from regard.train.prepare import Material, material, prepare, skipped_line
 from regard.train.report import Board, Report, draw_curve
+from regard.weights import fill, fill_some, write_tensors
 
 ANSWERS = 500  # held-out examples that are answered at a look
 

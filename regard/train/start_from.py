@@ -7,8 +7,9 @@ from regard.config import Classifier, LanguageModel, Recipe, Recurrent, Seq2Seq,
 from regard.errors import UserError
 from regard.layers.pretrained import load_pretrained
 from regard.models.build import body
-from regard.runs import Folder, load_run, write_tensors
+from regard.runs import Folder, load_run
 from regard.text import save
+from regard.weights import write_tensors
 
 Stack = Recurrent | Transformer
 

@@ -1,0 +1,123 @@
+"""Activations over a long text: each unit is a stream of one number for each position, a row of a matrix.
+
+A cell's stream is its value. A head has two: its confidence, the largest weight of the row, and what each position
+received from it, as a multiple of what uniform looking would have given.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import groupby
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float16, Int
+from torch import Tensor
+
+from regard.errors import UserError
+from regard.layers.tap import taps_of
+from regard.look.trace import Trace, trace
+from regard.look.units import WEIGHTS, Unit, cells_in, heads_in, unit_named
+from regard.look.walk import ROWS, WINDOW, walk
+from regard.models.model import Model
+from regard.text import START
+
+USUAL = ("*.cells", "*.hidden", "*.units", "*" + WEIGHTS)
+SHORT = 64  # window where states go on from one to the next: less to hold at once
+
+Watch: TypeAlias = Callable[[Iterable[Any], str, int | None], Iterator[Any]]
+"""Passes items on and shows how many have come: the items, what they are, how many there will be."""
+
+
+class Stream(NamedTuple):
+    """One number for each position."""
+
+    unit: Unit
+    what: str = ""
+    """Of a head: confidence or received."""
+
+    def __str__(self) -> str:
+        return f"{self.unit} {self.what}".rstrip()
+
+
+def confidence(weights: Float[Tensor, "B H T S"]) -> Float[Tensor, "B T H"]:
+    """max_i a_{t,i}."""
+    return weights.amax(-1).transpose(1, 2)
+
+
+def received(weights: Float[Tensor, "B H T S"]) -> Float[Tensor, "B T H"]:
+    """Σ_t a_{t,i} / Σ_t 1/n_t over the t of the window that see i, each among n_t positions: 1 is an even share."""
+    steps, seen = weights.shape[-2:]
+    before = seen - steps  # what stands before the window
+    uniform = (1 / torch.arange(before + 1, seen + 1)).flip(0).cumsum(0).flip(0)  # (T)
+    return (weights[..., before:].sum(-2) / uniform.to(weights)).transpose(1, 2)
+
+
+READERS: dict[str, Callable[[Tensor], Tensor]] = {
+    "": lambda values: values,
+    "confidence": confidence,
+    "received": received,
+}
+
+
+def streams_of(model: Model, patterns: Sequence[str] = ()) -> list[Stream]:
+    """The streams of all taps that match a pattern such as "*.cells", of heads by "*.weights", of one unit by its name.
+
+    Without patterns: every cell, every hidden unit and every head.
+    """
+    with torch.inference_mode(), trace(model) as seen:
+        model.step(torch.tensor([START], device=next(model.parameters()).device), model.start(None, 1))
+    if not patterns:
+        patterns = [usual for usual in USUAL if any(fnmatchcase(path, usual) for path in taps_of(model))]
+    found = dict.fromkeys(stream for pattern in patterns for stream in _matching(pattern, seen))
+    return sorted(found, key=lambda stream: (stream.unit.path, stream.what))
+
+
+def _matching(pattern: str, seen: Trace) -> Iterator[Stream]:
+    if re.fullmatch(r".+\[\d+\]", pattern):
+        units = [unit_named(pattern, seen)]
+    else:
+        both = cells_in(seen) | {path + WEIGHTS: number for path, number in heads_in(seen).items()}
+        paths = [path for path in both if fnmatchcase(path, pattern)]
+        if not paths:
+            names = ", ".join(sorted({"*." + path.rsplit(".", 1)[-1] for path in both}))
+            raise UserError(f"no units match '{pattern}'; choose from {names}, or name one as path[number]")
+        units = [
+            Unit(path.removesuffix(WEIGHTS), number, path.endswith(WEIGHTS))
+            for path in paths
+            for number in range(both[path])
+        ]
+    for unit in units:
+        yield from (Stream(unit, what) for what in (("confidence", "received") if unit.head else ("",)))
+
+
+def _tap(stream: Stream) -> tuple[str, bool, str]:
+    return stream.unit.path, stream.unit.head, stream.what
+
+
+def signals(
+    model: Model, tokens: Int[Tensor, " N"], streams: Sequence[Stream], every: int, carry: bool, watch: Watch
+) -> Float16[np.ndarray, "U n"]:
+    """What each stream was at every so-manieth position of the text. `streams` as `streams_of` sorts them."""
+    kept = np.empty((len(streams), -(-len(tokens) // every)), np.float16)
+    groups, begin = [], 0
+    for (path, head, what), members in groupby(streams, _tap):
+        numbers = torch.tensor([stream.unit.number for stream in members])
+        groups.append((path + WEIGHTS * head, READERS[what], slice(begin, begin + len(numbers)), numbers))
+        begin += len(numbers)
+    rows, window = (ROWS, SHORT) if carry else (ROWS // 4, WINDOW)
+    pieces = walk(model, tokens, [path for path, *_ in groups], carry=carry, rows=rows, window=window)
+    for piece in watch(pieces, "reading", count_of_pieces(len(tokens), rows, window)):
+        here = (piece.place >= 0) & (piece.place % every == 0)
+        where = (piece.place[here] // every).numpy()
+        for path, reader, place, numbers in groups:
+            values = reader(piece.seen[path])[here.to(numbers.device)][:, numbers]  # (n, U')
+            kept[place, where] = values.T.half().cpu().numpy()
+    return kept
+
+
+def count_of_pieces(tokens: int, rows: int, window: int) -> int:
+    """How many pieces `walk` makes of a text."""
+    length = -(-tokens // max(1, min(rows, tokens // window)))
+    return -(-length // window)

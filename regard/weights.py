@@ -1,0 +1,51 @@
+"""Weights in a file: tensors by name, and nothing that is executed."""
+
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from regard.disk import write_with
+from regard.errors import UserError
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
+    """Tensors by name, whole or not at all."""
+
+    def pour(partial: Path) -> None:
+        try:
+            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial, metadata)
+        except SafetensorError as error:  # its word for a full disk
+            raise OSError(str(error)) from None
+
+    write_with(path, pour)
+
+
+def load_weights(model: nn.Module, path: Path) -> None:
+    """Fills a model with the weights in a file."""
+    try:
+        fill(model, load_file(path), path)
+    except FileNotFoundError:
+        raise UserError(
+            f"{path} does not exist: this run has not been trained; run `regard train {path.parent}`"
+        ) from None
+    except SafetensorError as error:
+        raise UserError(f"{path} is damaged ({error}); restore it from a copy, or train again") from None
+
+
+def fill_some(model: nn.Module, path: Path) -> None:
+    """Fills the parts of a model whose weights are in a file, and leaves the others as they are."""
+    wanted = model.state_dict()
+    fill(model, wanted | load_file(path), path)
+
+
+def fill(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
+    """Fills a model with weights that were in a file."""
+    try:
+        model.load_state_dict(tensors)
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(
+            f"{path} does not fit the model in config.toml ({reason}); they are of different runs"
+        ) from None
