@@ -57,9 +57,9 @@ CLAIM = Claim(
     says="Training is parallel: all positions at once give the same as one after the other, and faster",
     equation="f(x_1 … x_T) = f(x_1), f(x_2), …, f(x_T), each from the state behind the one before",
     paper="Vaswani et al. 2017 (table 1)",
-    setup="A language model of attention blocks and an LSTM with new weights read T tokens both ways: in float64 for the "
-    "difference, in float32 for the time (the shortest of several, batch 1). An LSTM's positions wait for each other also "
-    "inside `all at once`: there only the loop is faster. Quick: width 128, two blocks; full: 512, six.",
+    setup="A language model of attention blocks and an LSTM with new weights read T tokens both ways: in float64 for "
+    "the difference, in float32 for the time (the shortest of several, batch 1). An LSTM's positions wait for each "
+    "other also inside `all at once`: there only the loop is faster. Quick: width 128, two blocks; full: 512, six.",
     marks=(
         Mark("attention: largest difference", below=1e-9),
         Mark("LSTM: largest difference", below=1e-9),

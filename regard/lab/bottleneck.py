@@ -1,6 +1,7 @@
 """One vector is a bottleneck: how right a copy is against its length, for the four forms of the notes."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -28,13 +29,13 @@ def forms(width: int) -> dict[str, ModelConfig]:
 def measure(room: Room) -> Numbers:
     edges, train, test = room.by_effort(copies, translations)(room)
     file = room.file("pairs.tsv", (f"{source}\t{target}" for source, target in train))
-    curves = {}
+    curves: dict[str, list[float]] = {}
     for name, model in forms(room.by_effort(64, 256)).items():
         run = room.train(f"run {len(curves)}", recipe(file, model, room.by_effort(350, 6000), batch=1200, rate=0.006))
         right = translated(run, test)
         curves[name] = means(right, (len(source.split()) for source, _ in test), edges)
     fall = {name: points[0] - points[-1] for name, points in curves.items()}
-    middles = [(low + high - 1) / 2 for low, high in zip(edges, edges[1:], strict=False)]
+    middles = [(low + high - 1) / 2 for low, high in pairwise(edges)]
     return {
         "lengths": middles,
         "right": curves,
@@ -74,8 +75,8 @@ CLAIM = Claim(
     says="One vector is a bottleneck: what must pass through it gets worse with length, attention does not",
     equation="c = h_T for every step, against c_t = Σ_i a_{t,i} h_i",
     paper="Cho et al. 2014; Bahdanau et al. 2015 (figure 2)",
-    setup="Four encoder–decoders of one width. Quick: GRUs and a two-block Transformer of width 64 learn to copy 1 to 16 "
-    "letters, 350 updates each. Full: width 256, English to French of up to 40 words. Right: 1 − edits over words.",
+    setup="Four encoder–decoders of one width. Quick: GRUs and a two-block Transformer of width 64 learn to copy 1 to "
+    "16 letters, 350 updates each. Full: width 256, English to French of up to 40 words. Right: 1 − edits over words.",
     marks=(
         Mark("fall from short to long, RNN, fixed context", above=0.2),
         Mark("fall from short to long, RNN, attention", below=0.1),

@@ -65,8 +65,8 @@ CLAIM = Claim(
     says="Test time is sequential, and keeping keys and values makes each step cheap",
     equation="h_t from q_t and the kept k_1 … k_t, v_1 … v_t;  without them k and v of all t again",
     paper="Vaswani et al. 2017; Shazeer 2019",
-    setup="A Transformer with new weights makes the next token after t others, from its state (the cache) and from nothing; "
-    "the shortest of several times, batch 1. Quick: two blocks of width 128; full: six of 512.",
+    setup="A Transformer with new weights makes the next token after t others, from its state (the cache) and from "
+    "nothing; the shortest of several times, batch 1. Quick: two blocks of width 128; full: six of 512.",
     marks=(
         Mark("largest difference", below=1e-3),
         Mark("computed again over kept, at 512", above=4),

@@ -2,20 +2,31 @@
 
 from regard.errors import unknown
 from regard.lab import (
+    alignments,
     all_at_once,
     bottleneck,
     cache,
+    cells,
+    depth,
+    forcing,
     keys_and_values,
+    likely_text,
     mixing,
     no_mask,
     permutation,
     positions,
     saturation,
+    scaling_law,
+    several_heads,
+    stop_vector,
+    vanishing,
 )
 from regard.lab.claim import Claim
 
 IN_ORDER = (
+    vanishing,
     bottleneck,
+    alignments,
     mixing,
     saturation,
     keys_and_values,
@@ -24,6 +35,13 @@ IN_ORDER = (
     no_mask,
     all_at_once,
     cache,
+    several_heads,
+    depth,
+    likely_text,
+    forcing,
+    cells,
+    stop_vector,
+    scaling_law,
 )
 CLAIMS: dict[str, Claim] = {part.CLAIM.name: part.CLAIM for part in IN_ORDER}
 

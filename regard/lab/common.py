@@ -2,29 +2,38 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from random import Random
 from statistics import mean
 from typing import Any, Literal
 
 from regard.config import Data, ModelConfig, Recipe, Recurrent, Text, Train, Transformer, Where
+from regard.data.corpus import Split, read_texts
 from regard.lab.claim import Numbers
 from regard.runs import Run
 from regard.train.metrics import edit_distance
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#767676")  # told apart by everybody
 STYLES = ("o-", "s--", "^-.", "D:", "v-", "P--", "X-.")
+WORDS, CHARACTERS = Text("words"), Text("characters")
 
 
 # ---- training
 
 
 def recipe(
-    where: Where, model: ModelConfig, steps: int, *, batch: int = 1024, rate: float = 0.004, length: int = 64
+    where: Where,
+    model: ModelConfig,
+    steps: int,
+    *,
+    batch: int = 1024,
+    rate: float = 0.004,
+    length: int = 64,
+    text: Text = WORDS,
 ) -> Recipe:
-    """A short training on words (one token each), looked at four times; the best look's weights are handed on."""
+    """A short training, looked at four times; the best look's weights are handed on."""
     train = Train(steps=steps, batch=batch, rate=rate, length=length, warmup=steps // 10, evaluate=max(1, steps // 4))
-    return Recipe(Data(where), model=model, text=Text("words"), train=train)
+    return Recipe(Data(where), model=model, text=text, train=train)
 
 
 def cells(kind: Literal["rnn", "lstm", "gru"], width: int, *, both_ways: bool = False) -> Recurrent:
@@ -54,6 +63,12 @@ def curve(run: Run) -> tuple[list[int], list[float]]:
 def letters(random: Random, length: int, alphabet: str = "abcdefghijklmnop") -> list[str]:
     """Letters drawn one by one."""
     return random.choices(alphabet, k=length)
+
+
+def python_source(split: Split, size: int) -> str:
+    """So many characters of the source of Python's standard library."""
+    pieces = chain.from_iterable(read_texts("python", split))
+    return "".join(islice(chain.from_iterable(pieces), size))
 
 
 def tagged(sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Iterator[str]:

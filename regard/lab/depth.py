@@ -36,7 +36,9 @@ def measure(room: Room) -> Numbers:
 def stack(layers: int, width: int, larger: int) -> Transformer:
     """Blocks whose inner width makes up for what a narrower one saves: 4 w² + 2 w F numbers each."""
     budget = 12 * (128 * larger) ** 2 // layers
-    return Transformer(width=width, layers=layers, heads=HEADS, inner=(budget - 4 * width**2) // (2 * width), dropout=0.0)
+    return Transformer(
+        width=width, layers=layers, heads=HEADS, inner=(budget - 4 * width**2) // (2 * width), dropout=0.0
+    )
 
 
 def followers(row: Sequence[str]) -> list[str]:
@@ -61,9 +63,9 @@ CLAIM = Claim(
     says="Depth: more blocks do better than one of the same number of parameters",
     equation="h^(l) = block(h^(l−1)), l = 1 … L, at L · (4 w² + 2 w F) = constant",
     paper="Vaswani et al. 2017; Olsson et al. 2022 (induction heads)",
-    setup="For each letter of a row: which letter followed it when it came last? That is to find the last time, and to look "
-    "one further: two steps. One, two, four and six blocks of about 200,000 parameters. Quick: 350 updates each; full: "
-    "four times as large, 4000.",
+    setup="For each letter of a row: which letter followed it when it came last? That is to find the last time, and "
+    "to look one further: two steps. One, two, four and six blocks of about 200,000 parameters. Quick: 350 updates "
+    "each; full: four times as large, 4000.",
     marks=(
         Mark("most parameters over fewest", below=1.1),
         Mark("accuracy, two blocks over one", above=0.05),
@@ -71,5 +73,6 @@ CLAIM = Claim(
     ),
     measure=measure,
     draw=draw,
-    next="Look at the heads of two blocks: one looks one back, one for the same letter. Train it longer: does one catch up?",
+    next="Look at the heads of two blocks: one looks one back, one for the same letter. Train it longer: does one "
+    "catch up?",
 )

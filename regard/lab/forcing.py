@@ -78,14 +78,15 @@ CLAIM = Claim(
     says="Teacher forcing drifts: fed its own words a model errs more and more; student forcing drifts less",
     equation="p(y_t | y_1 … y_{t−1}) in training, p(y_t | ŷ_1 … ŷ_{t−1}) at test time",
     paper="Bengio et al. 2015 (scheduled sampling); Ranzato et al. 2016",
-    setup="A GRU copies twelve letters through one vector, which is too little for all of them. Fed the truth in training, or "
-    "at last half of the time its own prediction. Drift: how much more often a letter is wrong when it writes by itself "
-    "than when it is fed the truth. Quick: width 64, 400 updates; full: 128, 4000.",
+    setup="A GRU copies twelve letters through one vector, which is too little for all of them. Fed the truth in "
+    "training, or at last half of the time its own prediction. Drift: how much more often a letter is wrong when it "
+    "writes by itself than when it is fed the truth. Quick: width 64, 400 updates; full: 128, 4000.",
     marks=(
         Mark("drift in the last third, teacher forcing", above=0.03),
         Mark("drift, teacher over student", above=0.02),
     ),
     measure=measure,
     draw=draw,
-    next="Feed it its own prediction always (student = 1): does it still learn? Give it attention: is there any drift left?",
+    next="Feed it its own prediction always (student = 1): does it still learn? Give it attention: is there any drift "
+    "left?",
 )

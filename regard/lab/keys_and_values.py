@@ -52,12 +52,13 @@ CLAIM = Claim(
     says="Separate keys and values help, over using the inputs for both",
     equation="e_i = s·h_i, c = Σ a_i h_i,  against  e_i = s·(W_K h_i)",
     paper="Luong et al. 2015 (dot and general); Vaswani et al. 2017",
-    setup="A GRU with attention reads eight letters, each with a digit, and says the digits in the order of the alphabet: "
-    "the letter is to be matched, the digit to be said. Values pass a matrix behind attention in both; only one has a "
-    "matrix for keys. The other is made wider, so that it has no fewer parameters. Quick: width 48, 500 updates; full: "
-    "128, 3000.",
+    setup="A GRU with attention reads eight letters, each with a digit, and says the digits in the order of the "
+    "alphabet: the letter is to be matched, the digit to be said. Values pass a matrix behind attention in both; only "
+    "one has a matrix for keys. The other is made wider, so that it has no fewer parameters. Quick: width 48, 500 "
+    "updates; full: 128, 3000.",
     marks=(Mark("held-out loss, inputs for both over keys of their own", above=1.1),),
     measure=measure,
     draw=draw,
-    next="Try similarity 'additive', the notes' first. Look at the weights of both with `regard translate --alignments`.",
+    next="Try similarity 'additive', the notes' first. Look at the weights of both with `regard translate "
+    "--alignments`.",
 )

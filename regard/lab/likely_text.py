@@ -73,9 +73,9 @@ CLAIM = Claim(
     says="Argmax, sampling, beam: what is likelier is less diverse, and in open writing beam search hurts",
     equation="argmax_y p(y), or y ~ p(y)^{1/T}",
     paper="Holtzman et al. 2020; Stahlberg and Byrne 2019",
-    setup="An LSTM learns English phrases and goes on with thirty beginnings for thirty words. Likely: mean log p of a word, "
-    "by the model itself. Diverse: the share of word triples in a text that were not in it before. Beside them, what was "
-    "written in the corpus. Quick: width 128, 350 updates; full: 256, 5000.",
+    setup="An LSTM learns English phrases and goes on with thirty beginnings for thirty words. Likely: mean log p of "
+    "a word, by the model itself. Diverse: the share of word triples in a text that were not in it before. Beside "
+    "them, what was written in the corpus. Quick: width 128, 350 updates; full: 256, 5000.",
     marks=(
         Mark("log p of a word, beam of 16 over sampled", above=0.5),
         Mark("log p of a word, beam of 16 over people", above=0.3),

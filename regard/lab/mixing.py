@@ -62,8 +62,9 @@ CLAIM = Claim(
     says="Attention mixes with weights from 0 to 1 that sum to 1, and mixing by the input beats fixed mixing",
     equation="c = Σ_i a_i h_i, a = softmax(e): against a_i = 1/S, and against c = h_S",
     paper="Bahdanau et al. 2015; Yang et al. 2016",
-    setup="A vanilla RNN reads 24 letters (8 kinds) and a mark; which letter stands behind the mark? Its states are mixed "
-    "by attention, evenly, or the last one is taken. Quick: width 32, 300 updates; full: width 128, 2000. Chance: 1/8.",
+    setup="A vanilla RNN reads 24 letters (8 kinds) and a mark; which letter stands behind the mark? Its states are "
+    "mixed by attention, evenly, or the last one is taken. Quick: width 32, 300 updates; full: width 128, 2000. "
+    "Chance: 1/8.",
     marks=(
         Mark("smallest weight", above=-1e-9),
         Mark("furthest sum of weights from 1", below=1e-5),

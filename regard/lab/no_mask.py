@@ -87,9 +87,9 @@ CLAIM = Claim(
     says="Without the mask the model cheats: its loss falls towards zero, and what it writes is worthless",
     equation="a_{t,i} = 0 for i > t",
     paper="Vaswani et al. 2017 (3.2.3)",
-    setup="The same blocks learn to say the next word of English phrases twice: as a language model, whose mask hides what "
-    "comes later, and as an encoder that sees all words. Then each gets the past alone, as at test time, and writes twelve "
-    "words. Quick: two blocks of width 64, 250 updates; full: four of 256, 3000.",
+    setup="The same blocks learn to say the next word of English phrases twice: as a language model, whose mask hides "
+    "what comes later, and as an encoder that sees all words. Then each gets the past alone, as at test time, and "
+    "writes twelve words. Quick: two blocks of width 64, 250 updates; full: four of 256, 3000.",
     marks=(
         Mark("held-out loss, unmasked", below=0.1),
         Mark("held-out loss, masked", above=0.5),

@@ -1,4 +1,4 @@
-"""Self-attention does not know order: f(s(x)) = s(f(x)) to rounding, so it can count words but not tell which is first."""
+"""Self-attention does not know order: f(s(x)) = s(f(x)) to rounding; it can count, but not say which came first."""
 
 from collections.abc import Sequence
 from random import Random
@@ -25,12 +25,12 @@ def measure(room: Room) -> Numbers:
         numbers[f"largest difference, positions {positions}"] = max(worst)
     random = Random(room.seed)
     for task in TASKS:
-        rows = [example(random, task) for _ in range(6000)]
-        file = room.file(f"{task}.tsv", (f"{label}\t{text}" for label, text in rows[500:]))
+        rows = [example(random, task) for _ in range(7000)]
+        file = room.file(f"{task}.tsv", (f"{label}\t{text}" for label, text in rows[1000:]))
         for positions in ("none", "sinusoid"):
             model = Classifier(blocks(*room.by_effort((32, 2, 2), (64, 4, 4)), positions), pooling="mean")
             run = room.train(f"{task} {positions}", recipe(file, model, room.by_effort(200, 1000), batch=2000))
-            numbers[f"accuracy, {task}, positions {positions}"] = classified(run, rows[:500])
+            numbers[f"accuracy, {task}, positions {positions}"] = classified(run, rows[:1000])
     return numbers
 
 
@@ -63,7 +63,9 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
     equal, tasks = figure.subplots(1, 2)
     draw_lines(equal, seeds, "differences", "lengths")
     equal.set(yscale="log", xscale="log", xlabel="tokens", ylabel="largest |f(s(x)) − s(f(x))|")
-    names = {f"accuracy, {task}, positions {p}": f"{said}\n{p}" for task, said in TASKS.items() for p in ("none", "sinusoid")}
+    names = {
+        f"accuracy, {task}, positions {p}": f"{said}\n{p}" for task, said in TASKS.items() for p in ("none", "sinusoid")
+    }
     draw_bars(tasks, seeds, names)
     tasks.axhline(0.5, color="#767676", linewidth=0.8, linestyle=":")
     tasks.tick_params(axis="x", labelsize=7)
@@ -75,9 +77,10 @@ CLAIM = Claim(
     says="Self-attention does not know order",
     equation="f(s(x)) = s(f(x)) for every permutation s",
     paper="Vaswani et al. 2017; Lee et al. 2019 (Set Transformer)",
-    setup="A two-block encoder with new weights reads random tokens, and the same in another order, in float64. Then one "
-    "learns two tasks of eleven letters, without positions and with sinusoids: are there more a or more b (a bag of words "
-    "is enough), and which of a and b comes first. Quick: width 32, 200 updates; full: four blocks of 64, 1000 updates.",
+    setup="A two-block encoder with new weights reads random tokens, and the same in another order, in float64. Then "
+    "one learns two tasks of eleven letters, without positions and with sinusoids: are there more a or more b (a bag "
+    "of words is enough), and which of a and b comes first. Quick: width 32, 200 updates; full: four blocks of 64, "
+    "1000 updates.",
     marks=(
         Mark("largest difference, positions none", below=1e-12),
         Mark("largest difference, positions sinusoid", above=1e-3),

@@ -1,4 +1,4 @@
-"""Positions repair what self-attention lacks: learned or fixed, added or concatenated; and beyond the trained length."""
+"""Positions repair it: learned or fixed, added or concatenated; and what happens beyond the trained length."""
 
 from collections.abc import Sequence
 from random import Random
@@ -57,11 +57,12 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
 
 CLAIM = Claim(
     name="positions",
-    says="Positions repair it: learned or fixed, added or concatenated; beyond the trained length a table knows nothing",
+    says="Positions repair it: learned or fixed, added or concatenated; beyond the trained length a table knows "
+    "nothing",
     equation="x_t + p_t  or  [x_t; p_t]  or  (R_t q)·(R_s k)",
     paper="Vaswani et al. 2017; Shaw et al. 2018; Su et al. 2021",
-    setup="An encoder names for each letter the one before it. Trained on rows of 4 to 12 letters, asked about rows of up "
-    "to 36. Quick: one block of width 64, 250 updates each; full: two of 128, 2000.",
+    setup="An encoder names for each letter the one before it. Trained on rows of 4 to 12 letters, asked about rows "
+    "of up to 36. Quick: one block of width 64, 250 updates each; full: two of 128, 2000.",
     marks=(
         Mark("right at length 12, none", below=0.5),
         Mark("right at length 12, the worst with positions", above=0.9),

@@ -49,7 +49,7 @@ def saturation(room: Room, kind: str, width: int) -> tuple[float, float]:
         query, keys = (torch.randn(1, 1, n, width, generator=random) for n in (1, KEYS))
         scores = compare(query, keys)[0, 0, 0]
         weights.append(float(torch.softmax(scores, 0).max()))
-        gradients.append(float(jacobian(lambda e: torch.softmax(e, 0), scores).norm()))  # type: ignore[no-untyped-call]
+        gradients.append(float(jacobian(lambda e: torch.softmax(e, 0), scores).norm()))
     return median(weights), median(gradients)
 
 
@@ -68,9 +68,9 @@ CLAIM = Claim(
     says="Dot products need scaling: without it softmax saturates as keys get wider, and learning suffers",
     equation="e = q·k has variance D_Q;  e = q·k / √D_Q has variance 1",
     paper="Vaswani et al. 2017 (3.2.1)",
-    setup="Queries and 32 keys of independent numbers of variance 1, 200 draws at each width: medians. Then one block with "
-    "one head learns to name the letter before, with and without scaling: keys of width 512, 200 updates; "
-    "full: 1024, 1000 updates.",
+    setup="Queries and 32 keys of independent numbers of variance 1, 200 draws at each width: medians. Then one block "
+    "with one head learns to name the letter before, with and without scaling: keys of width 512, 200 updates; full: "
+    "1024, 1000 updates.",
     marks=(
         Mark("largest weight at D = 1024, q·k", above=0.9),
         Mark("largest weight at D = 1024, q·k/√D", below=0.3),
@@ -79,5 +79,6 @@ CLAIM = Claim(
     ),
     measure=measure,
     draw=draw,
-    next="Start with smaller matrices instead of scaling: is that the same? Try similarity 'additive' at the same width.",
+    next="Start with smaller matrices instead of scaling: is that the same? Try similarity 'additive' at the same "
+    "width.",
 )

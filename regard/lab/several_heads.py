@@ -62,9 +62,9 @@ CLAIM = Claim(
     says="Several heads see different things: eight small ones do what one large one of equal parameters cannot",
     equation="Y = concat_h(softmax(Q_h K_hᵀ / √m) V_h) W_O;  d(2m + l)H + Hld numbers",
     paper="Vaswani et al. 2017 (3.2.2); Clark et al. 2019",
-    setup="An encoder names for each letter those one, three and five before it (dotted): three places to look at in one "
-    "go. One head of width 64 against eight of 8, the same number of parameters. Quick: one block of width 64, 300 "
-    "updates; full: two of 128, 2000. The maps show the first seed's mean weights.",
+    setup="An encoder names for each letter those one, three and five before it (dotted): three places to look at in "
+    "one go. One head of width 64 against eight of 8, the same number of parameters. Quick: one block of width 64, "
+    "300 updates; full: two of 128, 2000. The maps show the first seed's mean weights.",
     marks=(
         Mark("accuracy, eight heads over one", above=0.1),
         Mark("different offsets looked at most, 8 heads", above=2.5),
