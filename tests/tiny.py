@@ -24,8 +24,9 @@ from regard.config import (
     Transformer,
 )
 from regard.models.build import build
-from regard.runs import Folder, write_tensors
+from regard.runs import Folder
 from regard.text import Tokenizer, save
+from regard.weights import write_tensors
 
 ROOT = Path(__file__).parent.parent
 TIMES = ("seconds", "tokens_per_second")  # of a log's entry: what may differ between two equal trainings

@@ -34,6 +34,7 @@ def _lab(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     from regard.lab.claims import CLAIMS, claim_named
     from regard.lab.report import COLOURS, SIGNS, report
     from regard.lab.session import Session
+    from regard.train.loop import Interrupted
 
     no_settings(settings)
     console = Console(highlight=False, soft_wrap=True)
@@ -45,16 +46,21 @@ def _lab(known: argparse.Namespace, settings: dict[str, Any]) -> int:
         raise UserError(f"--seeds must be at least 1, found {known.seeds}")
     chosen = list(CLAIMS.values()) if "all" in known.claims else [claim_named(name) for name in known.claims]
     session = Session(known.folder, known.effort or "quick", known.seeds)
-    found = []
-    for number, claim in enumerate(chosen, 1):
-        if session.left(claim):
-            print(f"{number}/{len(chosen)} {claim.name}: {claim.says} …", file=sys.stderr, flush=True)
-        outcome = session.outcome(claim)
-        found.append(outcome)
-        verdict = outcome.verdict
-        sign = f"[{COLOURS[verdict]}]{SIGNS[verdict]} {verdict:<17}[/]"
-        console.print(f"{sign} {claim.name:<22} {outcome.seconds:4.0f} s  {claim.says}")
     words = ["regard lab", *known.claims, f"--{session.effort}", f"--seeds {session.seeds}"]
+    found = []
+    try:
+        for number, claim in enumerate(chosen, 1):
+            if session.left(claim):
+                print(f"{number}/{len(chosen)} {claim.name}: {claim.says} …", file=sys.stderr, flush=True)
+            outcome = session.outcome(claim)
+            found.append(outcome)
+            verdict = outcome.verdict
+            sign = f"[{COLOURS[verdict]}]{SIGNS[verdict]} {verdict:<17}[/]"
+            console.print(f"{sign} {claim.name:<22} {outcome.seconds:4.0f} s  {claim.says}")
+    except (KeyboardInterrupt, Interrupted):
+        again = " ".join([*words, f"--folder {known.folder}"])
+        print(f"regard: stopped; what is finished is kept in {known.folder}; go on with: {again}", file=sys.stderr)
+        return 130
     page = known.folder / ("report.html" if "all" in known.claims else f"{'-'.join(known.claims)}.html")
     write_text(page, report(found, " ".join(words)))
     console.print(f"report: {page}")

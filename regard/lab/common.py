@@ -15,6 +15,7 @@ from regard.train.metrics import edit_distance
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#767676")  # told apart by everybody
 STYLES = ("o-", "s--", "^-.", "D:", "v-", "P--", "X-.")
+MARKED = 12  # points of a line that get a mark each, at most
 WORDS, CHARACTERS = Text("words"), Text("characters")
 
 
@@ -63,6 +64,13 @@ def curve(run: Run) -> tuple[list[int], list[float]]:
 def letters(random: Random, length: int, alphabet: str = "abcdefghijklmnop") -> list[str]:
     """Letters drawn one by one."""
     return random.choices(alphabet, k=length)
+
+
+def marked(random: Random, far: int, length: int, alphabet: str = "abcdefgh") -> tuple[str, str]:
+    """The letter behind the mark, `far` places from the end; and the text."""
+    text = letters(random, length, alphabet)
+    place = length - far
+    return text[place], " ".join([*text[:place], "*", *text[place:]])
 
 
 def python_source(split: Split, size: int) -> str:
@@ -134,13 +142,21 @@ def draw_lines(axes: Any, seeds: Sequence[Numbers], curves: str, x: str) -> None
     """Every list in the table `curves` against the list `x`: a line for the mean, and each seed as a thin one."""
     for place, name in enumerate(seeds[0][curves]):
         colour, style = COLOURS[place % len(COLOURS)], STYLES[place % len(STYLES)]
+        few = len(seeds[0][x]) <= MARKED
         each = [numbers[curves][name] for numbers in seeds]
         if len(each) > 1:
             for numbers, line in zip(seeds, each, strict=True):
                 axes.plot(numbers[x], line, "-", color=colour, linewidth=0.6, alpha=0.5)
         average = [mean(points) for points in zip(*each, strict=True)]
-        axes.plot(seeds[0][x], average, style, color=colour, label=name, markersize=4.5)
+        axes.plot(seeds[0][x], average, style if few else style[1:], color=colour, label=name, markersize=4.5)
     axes.legend(frameon=False, fontsize=9)
+
+
+def by_doubling(axes: Any, values: Sequence[float]) -> None:
+    """A scale of powers along x, with these values written out."""
+    axes.set_xscale("log")
+    axes.set_xticks(values, [f"{value:g}" for value in values])
+    axes.minorticks_off()
 
 
 def draw_bars(axes: Any, seeds: Sequence[Numbers], names: Mapping[str, str]) -> None:

@@ -8,26 +8,26 @@ import torch
 
 from regard.config import Classifier
 from regard.lab.claim import Claim, Mark, Numbers
-from regard.lab.common import cells, classified, draw_lines, letters, recipe
+from regard.lab.common import cells, classified, draw_lines, marked, recipe
 from regard.lab.room import Room
 from regard.look.trace import trace
 from regard.models.model import Source
 from regard.text import START
 
 MIXINGS = {"attention": "attention", "uniform": "mean", "last state": "stop"}
-LETTERS = "abcdefgh"
+LENGTH = 24
 DISTANCES = (2, 6, 10, 14, 18, 22)
 
 
 def measure(room: Room) -> Numbers:
     random = Random(room.seed)
-    rows = [example(random, random.randint(1, 24), 24) for _ in range(room.by_effort(6000, 20_000))]
+    rows = [marked(random, random.randint(1, LENGTH), LENGTH) for _ in range(room.by_effort(6000, 20_000))]
     file = room.file("marked.tsv", (f"{label}\t{text}" for label, text in rows))
     width, steps = room.by_effort((32, 300), (128, 2000))
     numbers: Numbers = {"distances": list(DISTANCES), "right": {}}
     for name, pooling in MIXINGS.items():
         run = room.train(pooling, recipe(file, Classifier(cells("rnn", width), pooling), steps, batch=2500))  # type: ignore[arg-type]
-        right = [classified(run, [example(random, far, 24) for _ in range(100)]) for far in DISTANCES]
+        right = [classified(run, [marked(random, far, LENGTH) for _ in range(100)]) for far in DISTANCES]
         numbers["right"][name] = right
         numbers[f"accuracy, {name}"] = sum(right) / len(right)
         if name == "attention":
@@ -43,17 +43,10 @@ def measure(room: Room) -> Numbers:
     return numbers
 
 
-def example(random: Random, far: int, length: int) -> tuple[str, str]:
-    """The letter behind the mark, `far` places from the end; and the text."""
-    text = letters(random, length, LETTERS)
-    label = text[length - far]
-    return label, " ".join([*text[: length - far], "*", *text[length - far :]])
-
-
 def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
     axes = figure.subplots()
     draw_lines(axes, seeds, "right", "distances")
-    axes.axhline(1 / len(LETTERS), color="#767676", linewidth=0.8, linestyle=":")
+    axes.axhline(1 / 8, color="#767676", linewidth=0.8, linestyle=":")
     axes.set(xlabel="how far from the end the marked letter stands", ylabel="share named right", ylim=(0, 1.03))
 
 

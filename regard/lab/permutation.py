@@ -8,13 +8,13 @@ import torch
 
 from regard.config import Classifier, Tagger
 from regard.lab.claim import Claim, Mark, Numbers
-from regard.lab.common import blocks, classified, draw_bars, draw_lines, letters, recipe
+from regard.lab.common import blocks, by_doubling, classified, draw_bars, draw_lines, letters, recipe
 from regard.lab.room import Room
 from regard.models.build import build
 from regard.models.model import Source
 
 LENGTHS = (4, 16, 64)
-TASKS = {"count": "more a or more b?", "order": "a or b first?"}
+TASKS = {"count": "which is\nmore?", "order": "which is\nfirst?"}
 
 
 def measure(room: Room) -> Numbers:
@@ -62,13 +62,16 @@ def example(random: Random, task: str) -> tuple[str, str]:
 def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
     equal, tasks = figure.subplots(1, 2)
     draw_lines(equal, seeds, "differences", "lengths")
-    equal.set(yscale="log", xscale="log", xlabel="tokens", ylabel="largest |f(s(x)) − s(f(x))|")
+    equal.set(yscale="log", xlabel="tokens", ylabel="largest |f(s(x)) − s(f(x))|")
+    by_doubling(equal, LENGTHS)
     names = {
-        f"accuracy, {task}, positions {p}": f"{said}\n{p}" for task, said in TASKS.items() for p in ("none", "sinusoid")
+        f"accuracy, {task}, positions {p}": f"{said}\n({p})"
+        for task, said in TASKS.items()
+        for p in ("none", "sinusoid")
     }
     draw_bars(tasks, seeds, names)
     tasks.axhline(0.5, color="#767676", linewidth=0.8, linestyle=":")
-    tasks.tick_params(axis="x", labelsize=7)
+    tasks.tick_params(axis="x", labelsize=8)
     tasks.set(ylabel="share right", ylim=(0, 1.03))
 
 

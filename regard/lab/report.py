@@ -42,12 +42,16 @@ def report(found: Sequence[Outcome], command: str) -> str:
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
         "<h1>The lab</h1><p class=soft>Every claim of the notes, run and measured. A rule was fixed for each before "
         "it was run: <b>held</b>, every seed passes its marks; <b>did not hold</b>, none does; <b>too noisy to "
-        f"say</b>, some do. {seeds} {'seed' if seeds == 1 else 'seeds'}, {took / 60:.0f} minutes.</p>"
+        f"say</b>, some do. {seeds} {'seed' if seeds == 1 else 'seeds'}, {_lasted(took)}.</p>"
         f"<p class=soft><code>{escape(command)}</code></p>"
         f"<table><tr><th></th><th>claim</th><th>verdict</th><th class=number>took</th></tr>{rows}</table>"
         + "".join(_section(n, o) for n, o in outcomes)
         + "</body></html>\n"
     )
+
+
+def _lasted(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"
 
 
 def _section(number: int, outcome: Outcome) -> str:

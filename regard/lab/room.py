@@ -4,13 +4,14 @@ import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 from typing import Literal, TypeVar
 
 import torch
 
 from regard.config import Recipe
 from regard.disk import write_text
-from regard.runs import Run
+from regard.runs import Folder, Run
 from regard.train.loop import train
 from regard.train.report import Report
 
@@ -34,9 +35,15 @@ class Room:
         return torch.Generator().manual_seed(self.seed)
 
     def train(self, name: str, recipe: Recipe) -> Run:
-        """The recipe trained with this room's seed, by the one training loop; goes on where it was stopped."""
+        """The recipe trained with this room's seed, by the one training loop; goes on where it was stopped.
+
+        What lies there of another recipe, from before a claim was changed, is no use to anybody.
+        """
         recipe = dataclasses.replace(recipe, train=dataclasses.replace(recipe.train, seed=self.seed))
-        return train(recipe, self.folder / name, Report(quiet=True))
+        there = Folder(self.folder / name)
+        if there.config.exists() and there.read_config() != recipe:
+            rmtree(there.path)
+        return train(recipe, there.path, Report(quiet=True))
 
     def file(self, name: str, lines: Iterable[str]) -> str:
         """Training data of the claim's own making, as a file; its path."""

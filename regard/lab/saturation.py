@@ -10,7 +10,7 @@ from torch.autograd.functional import jacobian
 
 from regard.config import Tagger, Transformer
 from regard.lab.claim import Claim, Mark, Numbers
-from regard.lab.common import curve, draw_lines, held_out, letters, looked_up, recipe, tagged
+from regard.lab.common import by_doubling, curve, draw_lines, held_out, letters, looked_up, recipe, tagged
 from regard.lab.room import Room
 from regard.layers.attention import similarity
 
@@ -56,9 +56,11 @@ def saturation(room: Room, kind: str, width: int) -> tuple[float, float]:
 def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
     weights, gradients, losses = figure.subplots(1, 3)
     draw_lines(weights, seeds, "largest weight", "widths")
-    weights.set(xscale="log", xlabel="width of keys D", ylabel=f"largest of {KEYS} weights", ylim=(0, 1.03))
+    by_doubling(weights, WIDTHS)
+    weights.set(xlabel="width of keys D", ylabel=f"largest of {KEYS} weights", ylim=(0, 1.03))
     draw_lines(gradients, seeds, "gradient", "widths")
-    gradients.set(xscale="log", yscale="log", xlabel="width of keys D", ylabel="‖∂a/∂e‖")
+    by_doubling(gradients, WIDTHS)
+    gradients.set(yscale="log", xlabel="width of keys D", ylabel="‖∂a/∂e‖")
     draw_lines(losses, seeds, "loss", "steps")
     losses.set(xlabel="updates", ylabel="training loss")
 
@@ -69,8 +71,8 @@ CLAIM = Claim(
     equation="e = q·k has variance D_Q;  e = q·k / √D_Q has variance 1",
     paper="Vaswani et al. 2017 (3.2.1)",
     setup="Queries and 32 keys of independent numbers of variance 1, 200 draws at each width: medians. Then one block "
-    "with one head learns to name the letter before, with and without scaling: keys of width 512, 200 updates; full: "
-    "1024, 1000 updates.",
+    "with one head learns to name the letter before, with and without scaling. Quick: keys of width 512, 200 updates; "
+    "full: 1024, 1000.",
     marks=(
         Mark("largest weight at D = 1024, q·k", above=0.9),
         Mark("largest weight at D = 1024, q·k/√D", below=0.3),

@@ -56,18 +56,18 @@ class Session:
         torch.manual_seed(seed)
         numbers = claim.measure(room)
         took = time.monotonic() - began
-        content = {"version": VERSION, "rule": [str(mark) for mark in claim.marks], "seconds": took, "numbers": numbers}
+        content = {"version": VERSION, **_fixed(claim), "seconds": took, "numbers": numbers}
         write_text(self._result(claim, seed), json.dumps(content, indent=1) + "\n")
         rmtree(room.folder, ignore_errors=True)  # the runs: the numbers are what was wanted
         return json.loads(json.dumps(numbers)), took
 
     def _kept(self, claim: Claim, seed: int) -> tuple[Numbers, float] | None:
-        """An earlier result, unless the rule has changed since: a rule is fixed before it is run."""
+        """An earlier result, unless the rule or the set-up has changed since: both are fixed before it is run."""
         try:
             content = json.loads(self._result(claim, seed).read_text(encoding="utf-8"))
-            if content["version"] == VERSION and content["rule"] == [str(mark) for mark in claim.marks]:
+            if content["version"] == VERSION and content.items() >= _fixed(claim).items():
                 return content["numbers"], content["seconds"]
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             pass
         return None
 
@@ -76,3 +76,8 @@ class Session:
 
     def _result(self, claim: Claim, seed: int) -> Path:
         return self._place(claim) / f"seed-{seed}.json"
+
+
+def _fixed(claim: Claim) -> dict[str, str]:
+    """What is laid down before a claim is run."""
+    return {"setup": claim.setup, "rule": "; ".join(map(str, claim.marks))}
