@@ -265,14 +265,27 @@ def test_a_claim_that_trains_nothing_measures_what_its_rule_asks_for(name, tmp_p
     check_that_it_can_be_judged_and_drawn(CLAIMS[name], CLAIMS[name].measure(Room(tmp_path, 0, "quick")))
 
 
-@pytest.mark.parametrize("name", ["vanishing", "stop-vector"])
-def test_a_claim_that_trains_measures_what_its_rule_asks_for(name, tmp_path, monkeypatch):
-    """With two updates each: what comes out is worthless, but all of it is there."""
+@pytest.fixture
+def briefly(monkeypatch):
+    """Every training has two updates: what comes out is worthless, but all of it is there."""
     train = Room.train
 
-    def briefly(self, place: str, recipe: Recipe):
+    def two_updates(self, place: str, recipe: Recipe):
         settings = dataclasses.replace(recipe.train, steps=2, warmup=1, evaluate=2)
         return train(self, place, dataclasses.replace(recipe, train=settings))
 
-    monkeypatch.setattr(Room, "train", briefly)
+    monkeypatch.setattr(Room, "train", two_updates)
+
+
+@pytest.mark.parametrize("name", ["vanishing", "stop-vector"])
+def test_a_claim_that_trains_measures_what_its_rule_asks_for(name, tmp_path, briefly):
     check_that_it_can_be_judged_and_drawn(CLAIMS[name], CLAIMS[name].measure(Room(tmp_path, 0, "quick")))
+
+
+def test_the_claim_that_the_page_writes_works(tmp_path, briefly):
+    page = (tiny.ROOT / "docs/lab.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    there: dict = {}
+    exec(compile(code, "lab.md", "exec"), there)
+    check_that_it_can_be_judged_and_drawn(there["CLAIM"], there["CLAIM"].measure(Room(tmp_path, 0, "quick")))
+    assert [name for name in CLAIMS if f"| `{name}` |" in page] == list(CLAIMS)

@@ -48,6 +48,7 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
     draw_lines(axes, seeds, "right", "distances")
     axes.axhline(1 / 8, color="#767676", linewidth=0.8, linestyle=":")
     axes.set(xlabel="how far from the end the marked letter stands", ylabel="share named right", ylim=(0, 1.03))
+    axes.set_xticks(DISTANCES)
 
 
 CLAIM = Claim(

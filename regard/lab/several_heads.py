@@ -12,7 +12,7 @@ from regard.look.heads import UNIFORM, Example, profiles
 from regard.models.build import build
 
 BACK = (1, 3, 5)
-HEADS = (1, 8)
+HEADS = {1: "1 head", 8: "8 heads"}
 
 
 def measure(room: Room) -> Numbers:
@@ -21,17 +21,17 @@ def measure(room: Room) -> Numbers:
     file = room.file("before.tsv", tagged((row, looked_up(row, BACK)) for row in rows))
     width, layers, steps = room.by_effort((64, 1, 300), (128, 2, 2000))
     numbers: Numbers = {}
-    for heads in HEADS:
+    for heads, named in HEADS.items():
         model = Tagger(Transformer(width=width, layers=layers, heads=heads, dropout=0.0))
         run = room.train(f"heads {heads}", recipe(file, model, steps, rate=0.006))
-        numbers[f"accuracy, {heads} heads"] = held_out(run, "accuracy")
-        numbers[f"held-out loss, {heads} heads"] = held_out(run)
-        numbers[f"parameters, {heads} heads"] = sum(part.numel() for part in run.model.parameters())
+        numbers[f"accuracy, {named}"] = held_out(run, "accuracy")
+        numbers[f"held-out loss, {named}"] = held_out(run)
+        numbers[f"parameters, {named}"] = sum(part.numel() for part in run.model.parameters())
         texts = [Example(run.source_tokenizer.encode(" ".join(row)), []) for row in rows[:20]]
         found = [one for one in profiles(run.model, run.source_tokenizer, texts, {}) if one.name != UNIFORM]
-        numbers[f"offsets, {heads} heads"] = [[one.offsets[-k] for k in range(9)] for one in found]
-        numbers[f"different offsets looked at most, {heads} heads"] = len({one.offset for one in found})
-    numbers["accuracy, eight heads over one"] = numbers["accuracy, 8 heads"] - numbers["accuracy, 1 heads"]
+        numbers[f"offsets, {named}"] = [[one.offsets[-k] for k in range(9)] for one in found]
+        numbers[f"different offsets looked at most, {named}"] = len({one.offset for one in found})
+    numbers["accuracy, eight heads over one"] = numbers["accuracy, 8 heads"] - numbers["accuracy, 1 head"]
     numbers["largest error of the formula"] = max(formula_error(*sizes) for sizes in ((64, 8, 8, 8), (48, 3, 10, 7)))
     return numbers
 
@@ -46,12 +46,13 @@ def formula_error(d: int, heads: int, m: int, l: int) -> int:
 
 def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
     right, *maps = figure.subplots(1, 3, width_ratios=(1, 1.3, 1.3))
-    draw_bars(right, seeds, {f"accuracy, {heads} heads": f"{heads} head{'s' * (heads > 1)}" for heads in HEADS})
+    draw_bars(right, seeds, {f"accuracy, {named}": named for named in HEADS.values()})
     right.set(ylabel="share of letters right", ylim=(0, 1.03))
-    for axes, heads in zip(maps, HEADS, strict=True):
-        shares = seeds[0][f"offsets, {heads} heads"][:8]
+    for axes, named in zip(maps, HEADS.values(), strict=True):
+        shares = seeds[0][f"offsets, {named}"][:8]
         axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-        axes.set(xlabel="places before", ylabel="head", title=f"where {heads} look{'s' * (heads == 1)}")
+        axes.set(xlabel="places before", ylabel="head", title=named)
+        axes.set_xticks(range(0, 9, 2))
         axes.set_yticks(range(len(shares)), range(1, len(shares) + 1))
         for k in BACK:
             axes.axvline(k, color=COLOURS[1], linewidth=0.8, linestyle=":")
