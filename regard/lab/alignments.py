@@ -15,8 +15,8 @@ from regard.runs import Run
 
 
 def measure(room: Room) -> Numbers:
-    longest, width, steps = room.by_effort((8, 96, 350), (40, 256, 6000))
-    many, few = room.by_effort((10_000, 150), (100_000, 1000))
+    longest, width, steps = room.by_effort((10, 96, 650), (40, 256, 6000))
+    many, few = room.by_effort((20_000, 150), (100_000, 1000))
     taught = islice(phrases("french", "train", room.seed, longest=longest), many)
     file = room.file("phrases.tsv", (f"{one.source}\t{one.target}" for one in taught))
     model = Seq2Seq(cells("gru", width, both_ways=True), cells("gru", width), tied=True)
@@ -74,7 +74,7 @@ CLAIM = Claim(
     setup="A GRU with additive attention learns English to French, and is never shown an alignment. Each French word "
     "is linked to the English word it looked at most, against gold of the corpus; how a word is read (where it is "
     "predicted or fed) is chosen on one half of the sentences, errors are of the other. Beside it a diagonal, and "
-    "chance. Quick: 10,000 phrases of up to 8 words, width 96, 350 updates; full: 100,000 of up to 40 words, width "
+    "chance. Quick: 20,000 phrases of up to 10 words, width 96, 650 updates; full: 100,000 of up to 40 words, width "
     "256, 6000.",
     marks=(
         Mark("alignment error, attention", below=0.35),

@@ -9,7 +9,7 @@ from regard.config import LanguageModel
 from regard.data.corpora.phrases import phrases, split_words
 from regard.decode.write import Writing
 from regard.lab.claim import Claim, Mark, Numbers
-from regard.lab.common import COLOURS, cells, recipe
+from regard.lab.common import COLOURS, STYLES, cells, recipe
 from regard.lab.room import Room
 
 LENGTH, GRAM = 30, 3
@@ -24,8 +24,8 @@ WAYS = {
 
 
 def measure(room: Room) -> Numbers:
-    people = islice(phrases("french", "train", room.seed), room.by_effort(5000, 50_000))
-    sentences = [" ".join(split_words(one.source)) for one in people]
+    drawn = islice(phrases("french", "train", room.seed), room.by_effort(5000, 50_000))
+    sentences = [" ".join(split_words(one.source)) for one in drawn]
     file = room.file("text.txt", sentences[100:])
     width, steps = room.by_effort((128, 350), (256, 5000))
     run = room.train("run", recipe(file, LanguageModel(cells("lstm", width)), steps, batch=1600, length=32))
@@ -33,7 +33,7 @@ def measure(room: Room) -> Numbers:
     texts = {
         name: [f"{prompt}{run.samples(prompt, way)[0]}" for prompt in prompts] for name, way in WAYS.items()
     }  # fmt: skip
-    texts["people"] = [" ".join(sentences[at : at + 4]) for at in range(0, 100, 4)]
+    texts["corpus"] = [" ".join(sentences[at : at + 4]) for at in range(0, 100, 4)]
     numbers: Numbers = {"ways": list(texts), "likely": [], "different": []}
     for name, each in texts.items():
         cut = [" ".join(text.split()[: LENGTH + 3]) for text in each]
@@ -44,9 +44,9 @@ def measure(room: Room) -> Numbers:
         numbers[f"share of different word triples, {name}"] = numbers["different"][-1]
     likely, new = dict(zip(texts, numbers["likely"], strict=True)), dict(zip(texts, numbers["different"], strict=True))
     numbers["log p of a word, beam of 16 over sampled"] = likely["beam of 16"] - likely["sampled"]
-    numbers["log p of a word, beam of 16 over people"] = likely["beam of 16"] - likely["people"]
+    numbers["log p of a word, beam of 16 over the corpus"] = likely["beam of 16"] - likely["corpus"]
     numbers["different triples, sampled over beam of 16"] = new["sampled"] - new["beam of 16"]
-    numbers["different triples, people over beam of 16"] = new["people"] - new["beam of 16"]
+    numbers["different triples, the corpus over beam of 16"] = new["corpus"] - new["beam of 16"]
     return numbers
 
 
@@ -60,11 +60,10 @@ def different(text: str) -> float:
 def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
     axes = figure.subplots()
     for place, name in enumerate(seeds[0]["ways"]):
-        colour = COLOURS[place % len(COLOURS)]
         x, y = ([numbers[key][place] for numbers in seeds] for key in ("likely", "different"))
-        axes.plot(x, y, "o" if name != "people" else "*", color=colour, markersize=5 if name != "people" else 10)
-        axes.annotate(name, (mean(x), mean(y)), xytext=(6, 5), textcoords="offset points", fontsize=9, color=colour)
-    axes.margins(x=0.18, y=0.15)
+        axes.plot(x, y, STYLES[place][0], color=COLOURS[place], markersize=7, label=name)
+    axes.legend(frameon=False, fontsize=9, loc="lower left")
+    axes.margins(0.1)
     axes.set(xlabel="mean log p of a word (further right: likelier)", ylabel="share of word triples that are new")
 
 
@@ -78,9 +77,9 @@ CLAIM = Claim(
     "them, what was written in the corpus. Quick: width 128, 350 updates; full: 256, 5000.",
     marks=(
         Mark("log p of a word, beam of 16 over sampled", above=0.5),
-        Mark("log p of a word, beam of 16 over people", above=0.3),
+        Mark("log p of a word, beam of 16 over the corpus", above=0.3),
         Mark("different triples, sampled over beam of 16", above=0.1),
-        Mark("different triples, people over beam of 16", above=0.1),
+        Mark("different triples, the corpus over beam of 16", above=0.1),
     ),
     measure=measure,
     draw=draw,

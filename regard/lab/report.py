@@ -19,7 +19,7 @@ body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var
 h1 { font-size: 1.9rem; margin-bottom: .2rem } h2 { font-size: 1.25rem; margin: 3.5rem 0 .3rem }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .92rem }
 td, th { text-align: left; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top }
-th { color: var(--soft); font-weight: 500 } a { color: inherit } .number { text-align: right }
+th { color: var(--soft); font-weight: 500 } a { color: inherit } .number { text-align: right; white-space: nowrap }
 .soft { color: var(--soft); font-size: .92rem } .equation { font: 1rem/1.5 ui-monospace, monospace; margin: .6rem 0 }
 .verdict { font-weight: 600; white-space: nowrap } figure { margin: 1rem 0; background: #fff; border-radius: 6px }
 figure svg { width: 100%; height: auto; display: block } dt { color: var(--soft); font-size: .85rem; margin-top: .8rem }

@@ -16,7 +16,7 @@ from regard.models.count import count
 
 def measure(room: Room) -> Numbers:
     widths, sizes = room.by_effort(
-        ((16, 32, 64), (15_000, 60_000, 240_000)), ((64, 128, 256, 512), (10**5, 10**6, 10**7))
+        ((16, 32, 64), (5_000, 20_000, 80_000)), ((64, 128, 256, 512), (10**5, 10**6, 10**7))
     )
     steps = room.by_effort(250, 4000)
     valid = room.file("valid.txt", [python_source("valid", room.by_effort(30_000, 300_000))])
@@ -85,8 +85,8 @@ CLAIM = Claim(
     equation="L(N, D) = E + A / N^α + B / D^β",
     paper="Kaplan et al. 2020; Hoffmann et al. 2022",
     setup="GRUs of three widths learn three amounts of Python source, character by character; the best look at one "
-    "held-out text counts. N: parameters without the embedding; D: characters. Quick: widths 16 to 64, 15,000 to "
-    "240,000 characters, 250 updates each; full: 64 to 512, 100,000 to 10,000,000, 4000.",
+    "held-out text counts. N: parameters without the embedding; D: characters. Quick: widths 16 to 64, 5,000 to "
+    "80,000 characters, 250 updates each; full: 64 to 512, 100,000 to 10,000,000, 4000.",
     marks=(
         Mark("falls with more data, of all steps", above=0.99),
         Mark("falls with more parameters, at the most data", above=0.99),
