@@ -13,12 +13,12 @@ PROPERTIES = ("quotes", "comment", "depth", "position_in_line")
 
 
 def measure(room: Room) -> Numbers:
-    width, steps, taught, asked = room.by_effort((128, 500, 600_000, 40_000), (512, 8000, 8_000_000, 400_000))
+    width, steps, taught, asked = room.by_effort((128, 1000, 1_000_000, 60_000), (512, 8000, 8_000_000, 400_000))
     file = room.file("source.txt", [python_source("train", taught)])
     run = room.train("run", recipe(file, LanguageModel(cells("lstm", width)), steps, batch=2048, text=CHARACTERS))
     effort = Effort(units=("*.cells",), top=1, shifts=room.by_effort(60, 200), controls=4, seed=room.seed)
     found = run.find(PROPERTIES, python_source("test", asked), effort)
-    numbers: Numbers = {"properties": list(PROPERTIES), "scores": {}}
+    numbers: Numbers = {"scores": {}, "failed": {}}
     for one in found:
         numbers["scores"][one.property] = {
             "best cell": one.score,
@@ -28,6 +28,7 @@ def measure(room: Room) -> Numbers:
         }
         numbers[f"{one.property}: {one.measure} of the best cell"] = one.score
         numbers[f"{one.property}: controls failed"] = len(one.failed)
+        numbers["failed"][one.property] = list(one.failed)
     numbers["properties with a cell that is above chance and above new weights"] = sum(
         1 for one in found if not {"null", "untrained"} & set(one.failed)
     )
@@ -59,7 +60,7 @@ CLAIM = Claim(
     setup="An LSTM learns Python source, character by character. For each property the best of its cells is chosen on "
     "one part of a text and judged on another: against chance (labels shifted in a circle, the best of all cells), "
     "the same model untrained, the best guess from the last characters, and the effect of holding the cell still. "
-    "Quick: width 128, 500 updates; full: 512, 8000.",
+    "Quick: width 128, 1000 updates; full: 512, 8000.",
     marks=(
         Mark("properties with a cell that is above chance and above new weights", above=1.5),
         Mark("properties with a cell that passes every control", above=0.5),

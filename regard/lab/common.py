@@ -155,7 +155,7 @@ def draw_lines(axes: Any, seeds: Sequence[Numbers], curves: str, x: str) -> None
 def by_doubling(axes: Any, values: Sequence[float]) -> None:
     """A scale of powers along x, with these values written out."""
     axes.set_xscale("log")
-    axes.set_xticks(values, [f"{value:g}" for value in values])
+    axes.set_xticks(values, [f"{value:,g}" for value in values])
     axes.minorticks_off()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from regard.config import Data, LanguageModel, Text
 from regard.lab.claim import Claim, Mark, Numbers
-from regard.lab.common import COLOURS, cells, held_out, python_source, recipe
+from regard.lab.common import COLOURS, by_doubling, cells, held_out, python_source, recipe
 from regard.lab.room import Room
 from regard.models.count import count
 
@@ -73,7 +73,8 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
             losses.plot(x, loss, "o", color=colour, markersize=4, label=f"{size:,}" if numbers is seeds[0] else None)
             losses.plot(x, fit, "-", color=colour, linewidth=1.2 if len(seeds) == 1 else 0.7)
         residuals.plot(numbers["fit"], [row[2] - row[3] for row in rows], "o", color=COLOURS[0], markersize=4)
-    losses.set(xscale="log", xlabel="characters of training text", ylabel="held-out loss (nats)")
+    by_doubling(losses, sorted(set(seeds[0]["data"])))
+    losses.set(xlabel="characters of training text", ylabel="held-out loss (nats)")
     losses.legend(frameon=False, fontsize=9, title="parameters")
     residuals.axhline(0, color="#767676", linewidth=0.8)
     residuals.set(xlabel="loss by the fit", ylabel="measured − fit (nats)")
