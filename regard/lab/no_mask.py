@@ -89,8 +89,9 @@ CLAIM = Claim(
     equation="a_{t,i} = 0 for i > t",
     paper="Vaswani et al. 2017 (3.2.3)",
     setup="The same blocks learn to say the next letter of English phrases, 64 at a time: as a language model, whose "
-    "mask hides what comes later, and as an encoder that sees all 64. Then each gets 24 letters and no more, as at "
-    "test time, and writes forty. Quick: two blocks of width 64, 250 updates; full: four of 256, 3000.",
+    "mask hides what comes later, and as an encoder that sees all 64 (but nothing behind the last, the only letter "
+    "that it must really predict). Then each gets 24 letters and no more, as at test time, and writes forty. Quick: "
+    "two blocks of width 64, 250 updates; full: four of 256, 3000.",
     marks=(
         Mark("held-out loss, unmasked", below=0.1),
         Mark("held-out loss, masked", above=0.5),
