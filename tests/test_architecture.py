@@ -23,7 +23,8 @@ MAY_IMPORT = {
     "page": {"errors", "disk", "config", "text", "data", "layers", "models", "decode", "look", "runs"},
     "__init__": {"errors", "config", "layers", "models", "look", "decode", "runs", "page"},
     "demo": {"errors", "config", "text", "data", "layers", "models", "decode", "runs", "look", "train"},
-    "cli": {"errors", "disk", "config", "data", "decode", "look", "runs", "train", "demo", "page"},
+    "lab": {"errors", "disk", "config", "text", "data", "layers", "models", "decode", "look", "runs", "train"},
+    "cli": {"errors", "disk", "config", "data", "decode", "look", "runs", "train", "demo", "page", "lab"},
 }
 FILES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 

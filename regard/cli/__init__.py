@@ -6,7 +6,7 @@ import tomllib
 import warnings
 from typing import Any
 
-from regard.cli import align, decoding, find, heads, look, patterns, training
+from regard.cli import align, decoding, find, heads, lab, look, patterns, training
 from regard.cli.command import Run
 from regard.cli.lines import let_go
 from regard.errors import UserError
@@ -57,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     heads.add(command)
     find.add(command)
     look.add(command)
+    lab.add(command)
     return parser
 
 

@@ -38,9 +38,7 @@ def chrf(outputs: Sequence[str], references: Sequence[str]) -> Score:
 
 def bleu_of_several(outputs: Sequence[str], references: Sequence[Sequence[str]], order: int = 4) -> Score:
     """BLEU-n, of n-grams of up to `order` words, where each output may be like any of several references."""
-    metric = sacrebleu.BLEU(
-        max_ngram_order=order, force=True
-    )  # spaces around marks are nothing unusual
+    metric = sacrebleu.BLEU(max_ngram_order=order, force=True)  # spaces around marks are nothing unusual
     return Score(metric.corpus_score(list(outputs), _streams(references)).score, str(metric.get_signature()))
 
 
