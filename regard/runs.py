@@ -17,6 +17,7 @@ from jaxtyping import UInt8
 from torch import Tensor
 
 from regard.config import (
+    Classifier,
     LanguageModel,
     ModelConfig,
     Recipe,
@@ -316,6 +317,12 @@ class Run:
     def word_weights(self, text: str) -> list[tuple[str, float]]:
         """How much of its attention a classifier gave to each word."""
         self.check("classify", "classifier")
+        assert isinstance(self.model_config, Classifier)
+        if self.model_config.pooling != "attention":
+            raise UserError(
+                f"{self.folder.path} weighs no words: its pooling is {self.model_config.pooling}; "
+                "train with model.pooling = attention"
+            )
         return word_weights(self.model, self.source_tokenizer, text)
 
     def tag(self, sentences: Iterable[Sequence[str]], *, batch: int = BATCH) -> Iterator[list[str]]:

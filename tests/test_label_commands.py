@@ -11,7 +11,7 @@ import tiny
 import torch
 
 from regard.cli import main
-from regard.config import Classifier, LanguageModel, Recurrent, Tagger, Text, Transformer
+from regard.config import Classifier, LanguageModel, Recurrent, Tagger, Text, Transformer, recipe_from
 from regard.runs import Folder, load_run
 from regard.train.loop import Training, train
 from regard.train.parallel import World
@@ -135,8 +135,9 @@ def test_a_run_of_another_kind(runs, refused):
 
 
 def test_weights_of_a_run_that_has_none(runs, refused):
-    assert refused("classify", runs["classifier-transformer"], "--weights", typed="one\n") == (
-        "this model has no attention over a source, so there is no alignment to show"
+    run = runs["classifier-transformer"]
+    assert refused("classify", run, "--weights", typed="one\n") == (
+        f"{run} weighs no words: its pooling is stop; train with model.pooling = attention"
     )
 
 
@@ -226,6 +227,12 @@ def test_the_encoder_starts_from_the_language_model(kind, layer, tmp_path):
     train(recipe, tmp_path / "run", Report(quiet=True))
     train(recipe, tmp_path / "run", Report(quiet=True))  # the same command again goes on, although sizes were taken
     assert not torch.equal(load_run(tmp_path / "run").model.state_dict()[path], weight), "it is not frozen"
+
+
+@pytest.mark.parametrize("layer", [Recurrent("lstm", width=12, layers=1), Transformer(width=16, layers=4, heads=2)])
+def test_dropout_alone_may_be_set(layer):
+    recipe = recipe_from({"data": {"train": "a.tsv"}, "model": {"kind": "classifier", "encoder": {"dropout": 0.3}}})
+    assert fitted(recipe.model.encoder, Classifier().encoder, layer, "lm") == replace(layer, dropout=0.3)
 
 
 def test_a_checkpoint_comes_before_the_first_weights(tmp_path):

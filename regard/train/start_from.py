@@ -49,10 +49,10 @@ def _with_eyes(folder: Folder, settings: Vision) -> None:
 
 def fitted(encoder: Stack, default: Stack, layer: Stack, path: str) -> Stack:
     """The language model's layer as an encoder. What the recipe sets must be the same there, but for dropout."""
-    usual = default if isinstance(encoder, type(default)) else type(encoder)()
+    plain = type(encoder)()  # what a section says of itself that sets something else, such as dropout alone
     for name in (setting.name for setting in fields(encoder)):
         found, there = getattr(encoder, name), getattr(layer, name, None)
-        if name != "dropout" and found not in (getattr(usual, name), there):
+        if name != "dropout" and found not in (getattr(plain, name), getattr(default, name, None), there):
             raise UserError(
                 f"model.encoder.{name} ({found}) is not that of the language model in {path} ({there}); "
                 "leave it out, and it is taken from there"
