@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file
 from tiny import differences, recipe
 
-from regard import runs
+from regard import disk
 from regard.cli import main
 from regard.config import to_table
 from regard.runs import Folder
@@ -351,7 +351,7 @@ def test_a_full_disk_in_the_middle_of_a_checkpoint(refused, said, monkeypatch):
     name = write_recipe("lm-lstm", checkpoint=3, evaluate=50)
     assert said("train", name, "--run", "whole")[0] == 0
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "save_file", fails_the(2, runs.save_file))
+        patch.setattr(disk, "save_file", fails_the(2, disk.save_file))
         assert refused("train", name, "--run", "r") == (
             "cannot write r/checkpoint.safetensors: No space left on device; the earlier one is untouched; "
             "check the folder and the space left on it"
