@@ -107,7 +107,7 @@ def signals(
         numbers = torch.tensor([stream.unit.number for stream in members])
         groups.append((path + WEIGHTS * head, READERS[what], slice(begin, begin + len(numbers)), numbers))
         begin += len(numbers)
-    rows, window = (max(1, min(ROWS, len(tokens) // LONG)), SHORT) if carry else (ROWS // 4, WINDOW)
+    rows, window = (max(1, min(4 * ROWS, len(tokens) // LONG)), SHORT) if carry else (ROWS // 4, WINDOW)
     pieces = walk(model, tokens, [path for path, *_ in groups], carry=carry, rows=rows, window=window)
     for piece in watch(pieces, "reading", count_of_pieces(len(tokens), rows, window)):
         here = (piece.place >= 0) & (piece.place % every == 0)
