@@ -41,19 +41,24 @@ def heads_in(seen: Trace) -> dict[str, int]:
 
 
 def unit_named(name: str, seen: Trace) -> Unit:
-    """The unit that somebody means by `path[index]`."""
+    """The unit that somebody means by `path[number]`."""
+    heads = heads_in(seen)
+    path, number = place_named(name, cells_in(seen) | heads)
+    return Unit(path, number, path in heads)
+
+
+def place_named(name: str, counts: Mapping[str, int]) -> tuple[str, int]:
+    """What `path[number]` means where each path has so many units."""
     match = re.fullmatch(r"(.+)\[(\d+)\]", name)
-    cells, heads = cells_in(seen), heads_in(seen)
     if not match:
-        example = next(iter([*cells, *heads]), "layer.layers.0.hidden")
+        example = next(iter(counts), "layer.layers.0.hidden")
         raise UserError(f"a unit is written path[number], found '{name}'; for example {example}[0]")
     path, number = match[1], int(match[2])
-    both = cells | heads
-    if path not in both:
-        raise unknown("unit", path, both)
-    if number >= both[path]:
-        raise UserError(f"{path} has units 0 to {both[path] - 1}, found {number}")
-    return Unit(path, number, path in heads)
+    if path not in counts:
+        raise unknown("unit", path, counts)
+    if number >= counts[path]:
+        raise UserError(f"{path} has units 0 to {counts[path] - 1}, found {number}")
+    return path, number
 
 
 def clamped(unit: Unit, value: float = 0.0) -> Mapping[str, Listener]:

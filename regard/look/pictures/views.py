@@ -1,6 +1,5 @@
 """From a record to a view: which layer, which head, which cell, by which measure."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
@@ -20,6 +19,7 @@ from regard.look.pictures.overlay import Overlay
 from regard.look.pictures.tree import Tree
 from regard.look.pictures.view import View
 from regard.look.record import GROUPS, SOURCE, WRITTEN, Reading, Record, Seen, Token
+from regard.look.units import place_named
 from regard.models.model import Model
 
 ALL = -1
@@ -227,14 +227,7 @@ def _unit(record: Record, name: str) -> tuple[str, int, str]:
         liked = [path for path in cells if path.endswith(".hidden")] or [*cells]
         path = liked[-1]
         return path, int(cells[path].std(0, correction=0).argmax()), ", which varies most in its layer"
-    match = re.fullmatch(r"(.+)\[(\d+)\]", name)
-    if not match:
-        raise UserError(f"a unit is written path[number], found '{name}'; for example {next(iter(cells))}[0]")
-    path, number = match[1], int(match[2])
-    if path not in cells:
-        raise unknown("unit", path, cells)
-    if number >= cells[path].shape[-1]:
-        raise UserError(f"{path} has units 0 to {cells[path].shape[-1] - 1}, found {number}")
+    path, number = place_named(name, {path: values.shape[-1] for path, values in cells.items()})
     return path, number, ""
 
 
