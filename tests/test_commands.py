@@ -485,6 +485,21 @@ def test_mistakes_in_python(run, name, call, expected):
 # Judging
 
 
+def test_without_capitals_the_signature_says_so(tmp_path, said):
+    """What was trained without capitals writes none, and is not blamed for those of the reference."""
+    plan = tiny.recipe(tmp_path, "seq2seq-rnn-attention", steps=2, evaluate=2)
+    train(replace(plan, text=replace(plan.text, lower=True)), tmp_path / "run", Report(True))
+    sources = [pair.split("\t")[0] for pair in (tmp_path / "backwards.tsv").read_text().splitlines()[:20]]
+    answers = said("translate", tmp_path / "run", "-", "--beam", "1", given="\n".join(sources))[1].splitlines()
+    assert any(answers)
+    loud = tmp_path / "loud.tsv"
+    loud.write_text("".join(f"{a.upper()}\t{b.upper()}\n" for a, b in zip(sources, answers, strict=True) if b))
+    found = json.loads(said("evaluate", tmp_path / "run", "--data", loud, "--json")[1])
+    assert found["exact"] == 100
+    assert found["error_rate"] == 0
+    assert "case:lc" in found["bleu_signature"]
+
+
 def test_evaluate_by_beam_and_precision(run, said):
     code, out, err = said("evaluate", run("pairs"), "--precision", "int8", "--beam", "2", "--json")
     found = json.loads(out)

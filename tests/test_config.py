@@ -78,7 +78,7 @@ MISTAKES = {
     ),
     "unknown setting, unlike any": (
         "[data]\ntrain = 'a'\n[text]\nzzz = 5",
-        "no setting 'zzz' in [text]; there are kind, size, shared",
+        "no setting 'zzz' in [text]; there are kind, size, shared, lower",
     ),
     "unknown section": (
         "[dat]\ntrain = 'a'\n[data]\ntrain = 'a'",

@@ -345,9 +345,16 @@ def test_the_address_brings_a_view_back(tab, browser, server):
 
 
 def saved(tab, kind: str) -> str:
-    with tab.page.expect_download() as waiting:
-        tab.page.click(f"#save-{kind}")
-    return str(waiting.value.path())
+    """The file that a button hands over. A busy browser swallows a click now and then, and a person clicks again."""
+    for last in (False, False, True):
+        try:
+            with tab.page.expect_download() as waiting:
+                tab.page.click(f"#save-{kind}")
+            return str(waiting.value.path())
+        except sync_api.TimeoutError:
+            if last:
+                raise
+    raise AssertionError
 
 
 def test_every_view_can_be_taken_along(tab):

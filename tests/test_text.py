@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from regard.errors import UserError
-from regard.text import KINDS, PADDING, START, STOP, UNKNOWN, Tokenizer, load, save, train_tokenizer
+from regard.text import KINDS, PADDING, START, STOP, UNKNOWN, Lower, Tokenizer, load, save, train_tokenizer
 from regard.text.words import Words
 
 TEXTS = [
@@ -23,6 +23,10 @@ TEXTS = [
     'He said: "no, it\'s 3.5%!" — and then the tide came in.\n',
 ] * 3
 TOKENIZERS = {kind: train_tokenizer(kind, TEXTS, size=300 if kind == "bpe" else None) for kind in KINDS}
+TOKENIZERS |= {
+    f"lower {kind}": Lower.train(kind, TEXTS, size=300 if kind == "bpe" else None)
+    for kind in ("characters", "words", "bpe")
+}
 WORDS = TOKENIZERS["words"]
 assert isinstance(WORDS, Words)
 
@@ -62,6 +66,8 @@ every_kind = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKEN
 
 
 def expected(tokenizer: Tokenizer, text: str) -> str:
+    if isinstance(tokenizer, Lower):
+        return expected(tokenizer.inner, text.lower())
     return tokenizer.normalise(text) if isinstance(tokenizer, Words) else text
 
 
@@ -76,7 +82,7 @@ def test_what_is_encoded_comes_back(tokenizer: Tokenizer, text: str) -> None:
     assert tokenizer.decode(ids) == expected(tokenizer, text)
     assert tokenizer.check(ids) == ids
     assert not {PADDING, START, STOP} & set(ids)
-    assert isinstance(tokenizer, Words) or UNKNOWN not in ids
+    assert isinstance(getattr(tokenizer, "inner", tokenizer), Words) or UNKNOWN not in ids
 
 
 @every_kind
@@ -299,7 +305,10 @@ def test_half_a_surrogate_pair(tokenizer: Tokenizer) -> None:
     with says(text):
         tokenizer.encode_all(["ab", "ab\ud83d"])
     with says(text):
-        train_tokenizer(tokenizer.kind, ["ab\ud83d"])
+        if isinstance(tokenizer, Lower):
+            Lower.train(tokenizer.inner.kind, ["ab\ud83d"])
+        else:
+            train_tokenizer(tokenizer.kind, ["ab\ud83d"])
 
 
 @every_kind

@@ -33,7 +33,7 @@ from regard.train.judge import judge
 from regard.train.loop import Training, train
 from regard.train.loss import Objective, by_student_forcing
 from regard.train.optim import optimiser, rate_at
-from regard.train.parallel import World
+from regard.train.parallel import World, precision_of
 from regard.train.prepare import material
 from regard.train.report import Report
 
@@ -277,6 +277,31 @@ def test_two_processes_train_as_one(name, tmp_path):
     assert log_of(tmp_path / "both")[-1]["step"] == 8
     quietly(plan, tmp_path / "both")
     assert held_out_losses(tmp_path / "both") == pytest.approx(held_out_losses(tmp_path / "alone"), rel=1e-5)
+
+
+# In 16 bits
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_16_bits_learn_as_much_and_go_on_exactly(name, tmp_path):
+    """What is carried and kept is 32 bits wide, so a checkpoint holds it all."""
+    plan = recipe(tmp_path, name, precision="bfloat16")
+    quietly(plan, tmp_path / "whole")
+    killed_after(7, plan, tmp_path / "broken")
+    quietly(None, tmp_path / "broken")
+    assert differences(tmp_path / "whole", tmp_path / "broken") == []
+    quietly(recipe(tmp_path, name), tmp_path / "wide")
+    rough, exact = held_out_losses(tmp_path / "whole"), held_out_losses(tmp_path / "wide")
+    assert rough != exact, "nothing was computed with 16 bits"
+    assert rough == pytest.approx(exact, rel=0.02)
+
+
+@pytest.mark.parametrize(("has", "found"), [(True, torch.bfloat16), (False, torch.float32)])
+def test_16_bits_only_where_the_processor_has_them(has, found, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: has)
+    assert precision_of("auto", torch.device("cpu")) == found
+    assert precision_of("float32", torch.device("cpu")) == torch.float32
+    assert precision_of("bfloat16", torch.device("cpu")) == torch.bfloat16
 
 
 # How it learns

@@ -53,6 +53,8 @@ class Text(Settings):
     """How many tokens at most, for words and bpe; 0: by the amount of text."""
     shared: bool = True
     """One set of tokens for source and target, or one for each."""
+    lower: bool = False
+    """Read and write without capitals: each word is seen more often, and no capital comes back."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,15 @@ def recipe(
     text: Text = WORDS,
 ) -> Recipe:
     """A short training, looked at four times; the best look's weights are handed on."""
-    train = Train(steps=steps, batch=batch, rate=rate, length=length, warmup=steps // 10, evaluate=max(1, steps // 4))
+    train = Train(
+        steps=steps,
+        batch=batch,
+        rate=rate,
+        length=length,
+        warmup=steps // 10,
+        evaluate=max(1, steps // 4),
+        precision="float32",  # a verdict should not depend on what the machine is fast at
+    )
     return Recipe(Data(where), model=model, text=text, train=train)
 
 

@@ -163,8 +163,8 @@ class Attention(nn.Module):
         rows, steps = queries.shape[:2]
         everything = memory.value  # (G, H, S, M + L)
         queries = _by_group(turned(queries, turn), len(everything)).transpose(1, 2)  # (G, H, K·T, M)
-        keys = everything[..., : self._prepared_width]
-        values = everything[..., self._prepared_width :]
+        width = self._prepared_width
+        keys, values = everything.split([width, everything.shape[-1] - width], -1)
         # The kernel is made for many queries; for one it is as fast as two products, for a few it is slower.
         few = 1 < queries.shape[2] <= FEW and not torch.is_grad_enabled()
         if self.similarity.scale is None or few or listening(self):
@@ -189,9 +189,12 @@ class Attention(nn.Module):
         widest = max(width, keys.shape[-1])
         if width != keys.shape[-1]:  # the kernel wants one width; zeros change neither q·k nor the columns we keep
             queries, keys, values = (F.pad(x, (0, widest - x.shape[-1])) for x in (queries, keys, values))
-        mixed = F.scaled_dot_product_attention(
-            queries, keys, values, attn_mask=view.mask, is_causal=view.causal, scale=self.similarity.scale
-        )
+        if queries.is_cpu and queries.dtype == torch.bfloat16:  # backwards, 16 bits take a CPU 8 times as long as 32
+            queries, keys, values = queries.float(), keys.float(), values.float()
+        with torch.autocast("cpu", enabled=False):
+            mixed = F.scaled_dot_product_attention(
+                queries, keys, values, attn_mask=view.mask, is_causal=view.causal, scale=self.similarity.scale
+            )
         return mixed[..., :width]
 
     def _split(self, x: Float[Tensor, "B S HM"]) -> Float[Tensor, "B S H M"]:

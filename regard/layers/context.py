@@ -123,11 +123,11 @@ class AttendedContext(Layer):
         cells, memory, kept = state
         view = everywhere_kept(None if kept is None else kept.value)
         outputs, contexts = [], []
-        for t in range(x.shape[1]):
+        for t, x_t in enumerate(x.split(1, 1)):  # each (B, 1, D_in)
             query = self.decoder.last_hidden(cells)[:, None]  # s_{t−1} as (B, 1, D)
             context = self.attention.look(query, memory, view)  # (B, 1, D_source)
-            now = slice(t, t + 1)
-            y, cells = self.decoder(torch.cat([x[:, now], context], -1), None if keep is None else keep[:, now], cells)
+            real = None if keep is None else keep[:, t : t + 1]
+            y, cells = self.decoder(torch.cat([x_t, context], -1), real, cells)
             outputs.append(y)
             contexts.append(context)
         return self.readout(torch.cat(outputs, 1), torch.cat(contexts, 1)), (cells, memory, kept)

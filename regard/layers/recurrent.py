@@ -69,10 +69,9 @@ class Recurrent(Layer):
         return self.kernel(x, state)
 
     def _by_equations(self, x: Tensor, keep: Tensor | None, state: Cells) -> tuple[Tensor, Cells]:
-        inputs = self.W_hx(x)  # (B, T, G·D): one product for all t
         outputs = []
-        for t in range(x.shape[1]):
-            new = self.cell(inputs[:, t], state)
+        for t, inputs in enumerate(self.W_hx(x).unbind(1)):  # one product for all t: (B, T, G·D) → T × (B, G·D)
+            new = self.cell(inputs, state)
             if keep is not None:
                 new = tuple(torch.where(keep[:, t, None], n, old) for n, old in zip(new, state, strict=True))
             state = new

@@ -8,7 +8,7 @@ import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
 from regard.text.special import NAMES
-from regard.text.tokenizer import Tokenizer, utf8
+from regard.text.tokenizer import Learnt, utf8
 
 SIZE = 8000
 SEEN = 50
@@ -27,7 +27,7 @@ ALPHABET = _alphabet()
 BYTE = {character: byte for byte, character in ALPHABET.items()}
 
 
-class BPE(Tokenizer):
+class BPE(Learnt):
     """Bytes have the ids 4 to 259; the merges follow, in the order in which they were learnt."""
 
     kind = "bpe"

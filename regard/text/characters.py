@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from regard.text.special import NAMES
-from regard.text.tokenizer import Tokenizer, utf8
+from regard.text.tokenizer import Learnt, utf8
 
 _NIBBLE = len(NAMES)  # id of the half-byte 0; those up to 15 follow
 _CHARACTER = _NIBBLE + 16  # id of the first character
 
 
-class Characters(Tokenizer):
+class Characters(Learnt):
     """One id for each character seen in training, in the order of Unicode.
 
     A character never seen is written as its UTF-8 bytes, each as two half-bytes, high before low. That takes 16 ids

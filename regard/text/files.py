@@ -7,10 +7,11 @@ from regard.disk import write_text
 from regard.errors import UserError
 from regard.text.kinds import KINDS
 from regard.text.labels import Labels
+from regard.text.lower import Lower
 from regard.text.tokenizer import Tokenizer
 
 FORMAT = 1
-CAN_BE: dict[str, type[Tokenizer]] = {**KINDS, Labels.kind: Labels}
+CAN_BE: dict[str, type[Tokenizer]] = {**KINDS, Labels.kind: Labels, Lower.kind: Lower}
 
 
 def save(tokenizer: Tokenizer, path: str | Path) -> None:

@@ -6,10 +6,10 @@ from regard.errors import UserError, unknown
 from regard.text.bpe import BPE
 from regard.text.characters import Characters
 from regard.text.raw_bytes import Bytes
-from regard.text.tokenizer import Tokenizer, utf8
+from regard.text.tokenizer import Learnt, Tokenizer, utf8
 from regard.text.words import Words
 
-KINDS: dict[str, type[Tokenizer]] = {kind.kind: kind for kind in (Characters, Bytes, Words, BPE)}
+KINDS: dict[str, type[Learnt]] = {kind.kind: kind for kind in (Characters, Bytes, Words, BPE)}
 
 
 def train_tokenizer(kind: str, texts: Iterable[str], size: int | None = None) -> Tokenizer:

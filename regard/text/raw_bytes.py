@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from regard.text.special import NAMES
-from regard.text.tokenizer import Tokenizer, utf8
+from regard.text.tokenizer import Learnt, utf8
 
 
-class Bytes(Tokenizer):
+class Bytes(Learnt):
     """Byte b has the id 4 + b."""
 
     kind = "bytes"

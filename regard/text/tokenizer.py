@@ -15,17 +15,12 @@ class Tokenizer(ABC):
     """Text ⇄ ids, where `decode(encode(text)) == text` for any text at all; words alone change it, see `Words`."""
 
     kind: ClassVar[str]
-    smallest: ClassVar[int | None] = None
-    """The smallest vocabulary that can be asked for; None where the text alone decides."""
+    cased: ClassVar[bool] = True
+    """Whether a capital is another letter than the small one."""
 
     def __init__(self, tokens: Iterable[bytes]) -> None:
         """`tokens` are the bytes that each id after the special ones stands for."""
         self._bytes = [b""] * len(NAMES) + list(tokens)
-
-    @classmethod
-    @abstractmethod
-    def learn(cls, texts: Sequence[str], size: int | None) -> Self:
-        """A tokenizer for texts like these."""
 
     @classmethod
     @abstractmethod
@@ -75,6 +70,18 @@ class Tokenizer(ABC):
                 "decode with the tokenizer that the model was trained with"
             )
         return numbers
+
+
+class Learnt(Tokenizer):
+    """A tokenizer that is made from texts."""
+
+    smallest: ClassVar[int | None] = None
+    """The smallest vocabulary that can be asked for; None where the text alone decides."""
+
+    @classmethod
+    @abstractmethod
+    def learn(cls, texts: Sequence[str], size: int | None) -> Self:
+        """A tokenizer for texts like these."""
 
 
 def utf8(text: str) -> bytes:

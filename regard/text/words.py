@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 from regard.text.special import NAMES, PADDING, UNKNOWN
-from regard.text.tokenizer import Tokenizer, utf8
+from regard.text.tokenizer import Learnt, utf8
 
 SIZE = 8000
 """The vocabulary, special tokens included, where none is asked for: no more, and no more than the text has words."""
@@ -17,7 +17,7 @@ SIZE = 8000
 UNKNOWN_WORD = "⁇"
 
 
-class Words(Tokenizer):
+class Words(Learnt):
     """The most frequent words and marks of the training text; all others are unknown and come back as ⁇.
 
     A word is a run of letters, digits and combining marks. An apostrophe inside it belongs to the left (l'accord is

@@ -103,13 +103,15 @@ def gathered_captions(
     return Album(np.stack([pixels for _, pixels in found]), first, pictures), store.gather(tokens), references
 
 
-def caption_scores(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Score]:
+def caption_scores(outputs: Sequence[str], references: Sequence[Sequence[str]], cased: bool = True) -> dict[str, Score]:
     """How close outputs are to what people said, each figure with what it means."""
+    if not cased:
+        outputs, references = [text.lower() for text in outputs], [[t.lower() for t in each] for each in references]
     right = sum(output in said for output, said in zip(outputs, references, strict=True))
     return {
-        **{f"bleu_{order}": bleu_of_several(outputs, references, order) for order in (1, 2, 3)},
-        "bleu": bleu_of_several(outputs, references),
-        "chrf": chrf_of_several(outputs, references),
+        **{f"bleu_{order}": bleu_of_several(outputs, references, order, cased) for order in (1, 2, 3)},
+        "bleu": bleu_of_several(outputs, references, cased=cased),
+        "chrf": chrf_of_several(outputs, references, cased),
         "cider": Score(cider(outputs, references), SIGNATURE),
         "exact": Score(100 * right / max(len(outputs), 1)),
     }

@@ -135,11 +135,13 @@ def answers(
                 yield tokenizer.decode(each[0].tokens if each else ()), tokenizer.decode(target[i])
 
 
-def text_scores(outputs: Sequence[str], references: Sequence[str]) -> dict[str, Score]:
+def text_scores(outputs: Sequence[str], references: Sequence[str], cased: bool = True) -> dict[str, Score]:
     """How close outputs are to references, each figure with what it means."""
+    if not cased:
+        outputs, references = ([text.lower() for text in texts] for texts in (outputs, references))
     return {
-        "bleu": bleu(outputs, references),
-        "chrf": chrf(outputs, references),
+        "bleu": bleu(outputs, references, cased),
+        "chrf": chrf(outputs, references, cased),
         "exact": exact_match(outputs, references),
         "error_rate": error_rate(outputs, references),
     }
@@ -155,7 +157,7 @@ def tag_scores(said: Sequence[Sequence[str]], wanted: Sequence[Sequence[str]]) -
     return {**label_scores(said, wanted), "span_f1": span_f1(said, wanted)}
 
 
-SCORES: dict[Kind, Callable[[Sequence[Any], Sequence[Any]], dict[str, Score]]] = {
+SCORES: dict[Kind, Callable[..., dict[str, Score]]] = {
     "pairs": text_scores,
     "captions": caption_scores,
     "labels": label_scores,
@@ -169,8 +171,8 @@ def better(metric: str, new: float, old: float | None) -> bool:
 
 
 def detached(state: State) -> State:
-    """The same state, with the history of its gradients cut off."""
-    return map_state(lambda leaf: leaf.detach(), state)
+    """The same state in full precision, with the history of its gradients cut off."""
+    return map_state(lambda leaf: leaf.detach().float() if leaf.is_floating_point() else leaf.detach(), state)
 
 
 def rounded(figures: dict[str, Any]) -> dict[str, Any]:

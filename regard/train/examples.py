@@ -10,7 +10,7 @@ from regard.data.corpora.registry import CORPORA
 from regard.data.corpus import Split, kind_of, read_labelled, read_pairs, read_tagged
 from regard.data.examples import Kind
 from regard.errors import UserError
-from regard.text import Labels, Tokenizer, save, train_tokenizer
+from regard.text import Labels, Lower, Tokenizer, save, train_tokenizer
 from regard.text.labels import in_step, pieces_of_words
 
 Reader = Callable[[Where, Split | None, Counter[str] | None], Iterator[Any]]
@@ -83,7 +83,8 @@ def reasons(skipped: Counter[str]) -> str:
 
 def learn_tokenizer(path: Path, recipe: Recipe, texts: Iterable[str]) -> Tokenizer:
     """The tokenizer for these texts, saved."""
-    tokenizer = train_tokenizer(recipe.text.kind, list(_sample(texts)), recipe.text.size or None)
+    train = Lower.train if recipe.text.lower else train_tokenizer
+    tokenizer = train(recipe.text.kind, list(_sample(texts)), recipe.text.size or None)
     save(tokenizer, path)
     return tokenizer
 

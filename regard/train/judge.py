@@ -109,7 +109,8 @@ def _figures(run: Run, held: Material, references: Sequence[Any] | None, beam: i
     said, wanted = [one for one, _ in found], references or [one for _, one in found]
     if isinstance(run.tokenizer, Labels):
         draw_confusion(run.folder.confusion, [*chain.from_iterable(said)], [*chain.from_iterable(wanted)])
-    for name, score in SCORES[held.kind](said, wanted).items():
+    case = {} if run.tokenizer.cased else {"cased": False}
+    for name, score in SCORES[held.kind](said, wanted, **case).items():
         figures[name] = score.value
         if score.signature:
             figures[f"{name}_signature"] = score.signature

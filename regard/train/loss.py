@@ -21,7 +21,10 @@ class Outcome(NamedTuple):
 
 
 class Objective(nn.Module):
-    """Σ_t −log p(y_t | y_1 … y_{t−1}, x), with label smoothing in training; one module, to be shared out."""
+    """Σ_t −log p(y_t | y_1 … y_{t−1}, x), with label smoothing in training; one module, to be shared out.
+
+    `precision` is for training: a loss that others shall compare is computed in full.
+    """
 
     def __init__(self, model: Model, smoothing: float, precision: torch.dtype) -> None:
         super().__init__()
@@ -30,8 +33,8 @@ class Objective(nn.Module):
         self.precision = precision
 
     def forward(self, batch: Batch, state: State, student: float = 0.0) -> Outcome:
-        device = batch.tokens.device.type
-        with torch.autocast(device, self.precision, enabled=self.precision != torch.float32):
+        device, rough = batch.tokens.device.type, self.training and self.precision != torch.float32
+        with torch.autocast(device, self.precision, enabled=rough):
             if batch.source is not None:
                 state = self.model.start(Source(batch.source, batch.source_keep))
                 if batch.source_row is not None:  # several answers to one source, which is read once
@@ -39,8 +42,9 @@ class Objective(nn.Module):
             elif state is None:
                 state = self.model.start(batch=batch.size)
             scores, state = self._scores(batch, state, student)
+        scores = scores.float()
         loss = F.cross_entropy(
-            scores.flatten(0, 1).float(),
+            scores.flatten(0, 1),
             batch.targets.flatten(),
             ignore_index=IGNORED,
             reduction="sum",

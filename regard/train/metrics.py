@@ -26,25 +26,28 @@ def bits_per_byte(nats: float, size: int) -> float:
     return nats / math.log(2) / max(size, 1)
 
 
-def bleu(outputs: Sequence[str], references: Sequence[str]) -> Score:
-    """BLEU by sacrebleu with its defaults."""
-    return bleu_of_several(outputs, [[reference] for reference in references])
+def bleu(outputs: Sequence[str], references: Sequence[str], cased: bool = True) -> Score:
+    """BLEU by sacrebleu with its defaults, or all of it in lower case."""
+    return bleu_of_several(outputs, [[reference] for reference in references], cased=cased)
 
 
-def chrf(outputs: Sequence[str], references: Sequence[str]) -> Score:
-    """chrF2 by sacrebleu with its defaults."""
-    return chrf_of_several(outputs, [[reference] for reference in references])
+def chrf(outputs: Sequence[str], references: Sequence[str], cased: bool = True) -> Score:
+    """chrF2 by sacrebleu with its defaults, or all of it in lower case."""
+    return chrf_of_several(outputs, [[reference] for reference in references], cased)
 
 
-def bleu_of_several(outputs: Sequence[str], references: Sequence[Sequence[str]], order: int = 4) -> Score:
+def bleu_of_several(
+    outputs: Sequence[str], references: Sequence[Sequence[str]], order: int = 4, cased: bool = True
+) -> Score:
     """BLEU-n, of n-grams of up to `order` words, where each output may be like any of several references."""
-    metric = sacrebleu.BLEU(max_ngram_order=order, force=True)  # spaces around marks are nothing unusual
+    # force: spaces around marks are nothing unusual
+    metric = sacrebleu.BLEU(lowercase=not cased, max_ngram_order=order, force=True)
     return Score(metric.corpus_score(list(outputs), _streams(references)).score, str(metric.get_signature()))
 
 
-def chrf_of_several(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+def chrf_of_several(outputs: Sequence[str], references: Sequence[Sequence[str]], cased: bool = True) -> Score:
     """chrF2, of each output the best over its references."""
-    metric = sacrebleu.CHRF()
+    metric = sacrebleu.CHRF(lowercase=not cased)
     return Score(metric.corpus_score(list(outputs), _streams(references)).score, str(metric.get_signature()))
 
 

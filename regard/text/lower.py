@@ -1,0 +1,46 @@
+"""Any tokenizer, without capitals: a word at the start of a sentence is the word inside it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+from regard.text.kinds import KINDS, train_tokenizer
+from regard.text.tokenizer import Tokenizer
+
+
+class Lower(Tokenizer):
+    """Reads a text as its lower case, so `decode(encode(text)) == text.lower()` wherever the inner one gives text back.
+
+    Little data sees each word more often so; what is written has no capitals either.
+    """
+
+    kind = "lower"
+    cased = False
+
+    def __init__(self, inner: Tokenizer) -> None:
+        super().__init__(())
+        self.inner = inner
+        self._bytes = inner._bytes
+
+    @classmethod
+    def train(cls, kind: str, texts: Iterable[str], size: int | None = None) -> Self:
+        """As `train_tokenizer`, without capitals."""
+        return cls(train_tokenizer(kind, (text.lower() for text in texts), size))
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        return cls(KINDS[data["inner"]["kind"]].from_json(data["inner"]))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "inner": self.inner.to_json()}
+
+    def encode(self, text: str) -> list[int]:
+        return self.inner.encode(text.lower())
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        return self.inner.encode_all([text.lower() for text in texts])
+
+    def pieces(self, ids: Iterable[int]) -> list[bytes]:
+        return self.inner.pieces(ids)
+
+    def label(self, token: int) -> str:
+        return self.inner.label(token)
