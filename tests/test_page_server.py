@@ -342,7 +342,10 @@ def test_the_command_serves_the_page_until_it_is_stopped(runs):
             connection.close()
         finally:
             process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 0
+            try:
+                assert process.wait(30) == 0
+            finally:
+                process.kill()  # leaving the block waits for it
 
 
 @pytest.mark.parametrize(

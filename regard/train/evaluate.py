@@ -78,6 +78,7 @@ def held_out_loss(
         part = to_device(batch.rows(world.rank, world.size), device)
         outcome = objective(part, None if batch.fresh or not carry else state)
         state = outcome.state
+        assert outcome.right is not None
         sums += torch.tensor([outcome.loss.item(), part.wanted, outcome.right.item()], dtype=torch.double)
     objective.train(training)
     nats, tokens, right = world.total(sums).tolist()

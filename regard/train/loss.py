@@ -16,7 +16,7 @@ class Outcome(NamedTuple):
     """Sums over a batch, and the state behind it."""
 
     loss: Tensor  # Σ −log p(wanted), in nats
-    right: Tensor  # how many wanted tokens were the most probable
+    right: Tensor | None  # how many wanted tokens were the most probable; in training nobody asks
     state: State
 
 
@@ -50,7 +50,8 @@ class Objective(nn.Module):
             reduction="sum",
             label_smoothing=self.smoothing if self.training else 0.0,
         )
-        return Outcome(loss, (scores.argmax(-1) == batch.targets).sum(), state)
+        right = None if self.training else (scores.argmax(-1) == batch.targets).sum()
+        return Outcome(loss, right, state)
 
     def _scores(self, batch: Batch, state: State, student: float) -> tuple[Float[Tensor, "B T V"], State]:
         if not student:

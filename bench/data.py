@@ -1,0 +1,59 @@
+"""The data of docs/results.md, from the packed files that they are published in.
+
+    python -m bench.data ../shared/data data
+
+Texts and parallel files are copied as they are: a packed file can be trained on. A pronouncing dictionary becomes
+pairs whose letters and sounds stand apart by spaces: each is then a token of the kind `words`.
+"""
+
+import lzma
+import shutil
+import sys
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+
+AS_THEY_ARE = {
+    "multi30k": ("multi30k", "*.gz"),
+    "shakespeare": ("tinyshakespeare", "*.xz"),
+    "war_and_peace": ("war_and_peace", "*.xz"),
+    "linux": ("linux_kernel_c", "*.xz"),
+}
+CMUDICT = {"train": "train-dev-20-21", "dev": "train-dev-1-21", "test": "test"}
+
+
+def spelled(word: str, sounds: str) -> str:
+    """A line of pairs: the letters of a word, and its sounds."""
+    return f"{' '.join(word)}\t{sounds.strip()}\n"
+
+
+def write(path: Path, lines: Iterable[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def cmudict(packed: Path, data: Path) -> None:
+    for part, name in CMUDICT.items():
+        with lzma.open(packed / "cmudict_g2p" / f"cmudict-0.7b.{name}.xz", "rt", encoding="utf-8") as lines:
+            write(data / "cmudict" / f"{part}.tsv", (spelled(*line.split(maxsplit=1)) for line in lines))
+
+
+def sigmorphon(packed: Path, data: Path) -> None:
+    with tarfile.open(packed / "sigmorphon2021_g2p" / "data.tar.xz") as archive:
+        for member in archive:
+            if member.name.endswith(".tsv") and (content := archive.extractfile(member)) is not None:
+                lines = content.read().decode().splitlines()
+                write(data / "sigmorphon" / Path(member.name).name, (spelled(*line.split("\t")) for line in lines))
+
+
+def main(packed: Path, data: Path) -> None:
+    for folder, (name, pattern) in AS_THEY_ARE.items():
+        (data / folder).mkdir(parents=True, exist_ok=True)
+        for file in sorted((packed / name).glob(pattern)):
+            shutil.copy(file, data / folder / file.name)
+    cmudict(packed, data)
+    sigmorphon(packed, data)
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:3]))
