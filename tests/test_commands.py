@@ -500,6 +500,14 @@ def test_without_capitals_the_signature_says_so(tmp_path, said):
     assert "case:lc" in found["bleu_signature"]
 
 
+def test_an_ensemble_is_judged_as_one(run, said):
+    """Of twice the same run: the mean of its probabilities are its probabilities."""
+    alone = json.loads(said("evaluate", run("pairs"), "--json")[1])
+    twice = json.loads(said("evaluate", run("pairs"), "--ensemble", run("pairs"), "--json")[1])
+    assert twice == pytest.approx(alone)
+    assert "an ensemble wants runs of one kind" in said("evaluate", run("pairs"), "--ensemble", run("lm"))[2]
+
+
 def test_evaluate_by_beam_and_precision(run, said):
     code, out, err = said("evaluate", run("pairs"), "--precision", "int8", "--beam", "2", "--json")
     found = json.loads(out)

@@ -40,6 +40,7 @@ def add(command: Command) -> None:
     add_run(evaluate)
     evaluate.add_argument("--data", nargs="+", help="other data than the run's own: a file, two files, or a corpus")
     evaluate.add_argument("--beam", type=int, default=1, metavar="N", help="width of the search (default: 1, argmax)")
+    evaluate.add_argument("--ensemble", nargs="+", type=Path, default=[], metavar="RUN", help="runs that join in")
     evaluate.add_argument("--json", action="store_true", help="print one JSON object")
 
     command("corpora", _corpora, "the built-in corpora, which need no download", "  regard corpora")
@@ -84,9 +85,9 @@ def _evaluate(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     no_settings(settings)
     where = tuple(known.data) if known.data and len(known.data) > 1 else known.data[0] if known.data else None
     if known.precision == "float32":
-        columns = {"": judge(known.path, where, beam=known.beam)}
+        columns = {"": judge(known.path, where, beam=known.beam, ensemble=known.ensemble)}
     else:
-        columns = against_float32(known.path, where, known.precision, known.beam)
+        columns = against_float32(known.path, where, known.precision, beam=known.beam, ensemble=known.ensemble)
     if known.json:
         print(json.dumps(columns.get("", columns)))
         return 0

@@ -7,7 +7,7 @@ import torch
 
 from regard.config import LanguageModel
 from regard.lab.claim import Claim, Mark, Numbers
-from regard.lab.common import blocks, by_doubling, cells, draw_lines, seconds
+from regard.lab.common import blocks, cells, draw_times, seconds
 from regard.lab.room import Room
 from regard.models.build import build
 from regard.models.model import Model
@@ -45,10 +45,7 @@ def by_steps(model: Model, tokens: torch.Tensor) -> torch.Tensor:
 
 
 def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
-    axes = figure.subplots()
-    draw_lines(axes, seeds, "milliseconds", "lengths")
-    axes.set(yscale="log", xlabel="tokens T", ylabel="milliseconds for all of them")
-    by_doubling(axes, LENGTHS)
+    draw_times(figure, seeds, "tokens T", "milliseconds for all of them")
 
 
 CLAIM = Claim(

@@ -7,7 +7,7 @@ import torch
 
 from regard.config import LanguageModel
 from regard.lab.claim import Claim, Mark, Numbers
-from regard.lab.common import blocks, by_doubling, draw_lines, seconds
+from regard.lab.common import blocks, draw_times, seconds
 from regard.lab.room import Room
 from regard.layers.state import State
 from regard.models.build import build
@@ -53,10 +53,7 @@ def afresh(model: Model, tokens: torch.Tensor) -> torch.Tensor:
 
 
 def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
-    axes = figure.subplots()
-    draw_lines(axes, seeds, "milliseconds", "lengths")
-    axes.set(yscale="log", xlabel="tokens so far", ylabel="milliseconds for the next one")
-    by_doubling(axes, LENGTHS)
+    draw_times(figure, seeds, "tokens so far", "milliseconds for the next one")
 
 
 CLAIM = Claim(

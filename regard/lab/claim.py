@@ -46,6 +46,8 @@ class Claim:
     """Draws the numbers of all seeds on a matplotlib figure."""
     next: str
     """What to try from here."""
+    changed: str = ""
+    """What of the set-up or the rule was changed after a first run, and why; empty: nothing."""
 
 
 def judge(claim: Claim, seeds: Sequence[Numbers]) -> Verdict:

@@ -167,6 +167,19 @@ def by_doubling(axes: Any, values: Sequence[float]) -> None:
     axes.minorticks_off()
 
 
+def draw_times(figure: Any, seeds: Sequence[Numbers], x: str, y: str) -> None:
+    """The table `milliseconds` against the list `lengths`, both on scales of powers."""
+    axes = figure.subplots()
+    draw_lines(axes, seeds, "milliseconds", "lengths")
+    by_doubling(axes, seeds[0]["lengths"])
+    axes.set(yscale="log", xlabel=x, ylabel=y)
+    lowest, highest = axes.get_ylim()
+    ticks = [digit * 10.0**power for power in range(-4, 6) for digit in (1, 2, 5)]
+    axes.set_yticks([tick for tick in ticks if lowest <= tick <= highest])
+    axes.yaxis.set_major_formatter("{x:,g}")
+    axes.minorticks_off()
+
+
 def draw_bars(axes: Any, seeds: Sequence[Numbers], names: Mapping[str, str]) -> None:
     """A bar for the mean of each number, and a dot for every seed. `names`: number → what stands under it."""
     for place, number in enumerate(names):

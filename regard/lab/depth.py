@@ -76,4 +76,5 @@ CLAIM = Claim(
     draw=draw,
     next="Look at the heads of two blocks: one looks one back, one for the same letter. Train it longer: does one "
     "catch up?",
+    changed="The set-up: shorter rows and more updates, for after 350 four blocks had not yet begun to learn.",
 )

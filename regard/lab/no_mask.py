@@ -100,5 +100,8 @@ CLAIM = Claim(
     ),
     measure=measure,
     draw=draw,
-    next="Mask only the next letter, and let it see the one after that: how much does this give away?",
+    next="Count different words: one that is written over and over exists too, which flatters a model without a mask. "
+    "Mask only the next letter, and let it see the one after that: how much does this give away?",
+    changed="Set-up and rule: letters in place of words, of which 4,000 phrases teach too few; so the marks "
+    "are differences.",
 )

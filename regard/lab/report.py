@@ -41,8 +41,8 @@ def report(found: Sequence[Outcome], command: str) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>The lab: claims of the notes</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
         "<h1>The lab</h1><p class=soft>Every claim of the notes, run and measured. A rule was fixed for each before "
-        "it was run: <b>held</b>, every seed passes its marks; <b>did not hold</b>, none does; <b>too noisy to "
-        f"say</b>, some do. {seeds} {'seed' if seeds == 1 else 'seeds'}, {_lasted(took)}.</p>"
+        "it was run; where one was changed later, the claim says so. <b>Held</b>: every seed passes its marks; <b>did "
+        f"not hold</b>: none does; <b>too noisy to say</b>: some do. {seeds} {'seed' if seeds == 1 else 'seeds'}, {_lasted(took)}.</p>"
         f"<p class=soft><code>{escape(command)}</code></p>"
         f"<table><tr><th></th><th>claim</th><th>verdict</th><th class=number>took</th></tr>{rows}</table>"
         + "".join(_section(n, o) for n, o in outcomes)
@@ -58,7 +58,8 @@ def _section(number: int, outcome: Outcome) -> str:
     claim = outcome.claim
     facts = {
         "Set-up": claim.setup,
-        "Rule, fixed beforehand": "; ".join(map(str, claim.marks)),
+        "Rule": "; ".join(map(str, claim.marks)),
+        **({"Changed after a first run": claim.changed} if claim.changed else {}),
         "Goes back to": claim.paper,
         "Try this next": claim.next,
     }

@@ -98,4 +98,5 @@ CLAIM = Claim(
     draw=draw,
     next="Predict the loss of a model twice as wide from the fit, then train it. Where do more parameters stop "
     "helping?",
+    changed="The set-up: less text, so that text is what lacks.",
 )

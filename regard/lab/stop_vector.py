@@ -98,4 +98,5 @@ CLAIM = Claim(
     measure=measure,
     draw=draw,
     next="Probe a language model's last vector for a property that it was never taught.",
+    changed="The rule: a first one asked the stop to do better than the first token, which the claim does not say.",
 )

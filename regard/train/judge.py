@@ -27,9 +27,16 @@ from regard.train.prepare import Material, material
 from regard.train.report import draw_confusion, watched
 
 
-def judge(path: Path, where: Where | None = None, *, precision: str = "float32", beam: int = 1) -> dict[str, Any]:
+def judge(
+    path: Path,
+    where: Where | None = None,
+    *,
+    precision: str = "float32",
+    beam: int = 1,
+    ensemble: Sequence[str | Path] = (),
+) -> dict[str, Any]:
     """Figures by name, with their signatures. Without data: on the run's test part, or else its held-out one."""
-    run = load_run(path, precision=precision)
+    run = load_run(path, precision=precision, ensemble=ensemble)
     split = None
     part = "given data"
     if where is None:
@@ -53,9 +60,9 @@ def judge(path: Path, where: Where | None = None, *, precision: str = "float32",
     return {"data": part, **_figures(run, Material(own, (), held, size, {}), references, beam)}
 
 
-def against_float32(path: Path, where: Where | None, precision: str, beam: int) -> dict[str, dict[str, Any]]:
+def against_float32(path: Path, where: Where | None, precision: str, **wishes: Any) -> dict[str, dict[str, Any]]:
     """The figures in that precision, those in float32, and how much they changed."""
-    here, there = (judge(path, where, precision=one, beam=beam) for one in (precision, "float32"))
+    here, there = (judge(path, where, precision=one, **wishes) for one in (precision, "float32"))
     change = {name: here[name] - there[name] for name in here if isinstance(here[name], float)}
     return {precision: here, "float32": there, "change": change}
 
