@@ -42,7 +42,8 @@ def report(found: Sequence[Outcome], command: str) -> str:
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
         "<h1>The lab</h1><p class=soft>Every claim of the notes, run and measured. A rule was fixed for each before "
         "it was run; where one was changed later, the claim says so. <b>Held</b>: every seed passes its marks; <b>did "
-        f"not hold</b>: none does; <b>too noisy to say</b>: some do. {seeds} {'seed' if seeds == 1 else 'seeds'}, {_lasted(took)}.</p>"
+        f"not hold</b>: none does; <b>too noisy to say</b>: some do. "
+        f"{seeds} {'seed' if seeds == 1 else 'seeds'}, {_lasted(took)}.</p>"
         f"<p class=soft><code>{escape(command)}</code></p>"
         f"<table><tr><th></th><th>claim</th><th>verdict</th><th class=number>took</th></tr>{rows}</table>"
         + "".join(_section(n, o) for n, o in outcomes)
