@@ -5,6 +5,7 @@ import math
 import random
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -302,6 +303,22 @@ def test_16_bits_only_where_the_processor_has_them(has, found, monkeypatch):
     assert precision_of("auto", torch.device("cpu")) == found
     assert precision_of("float32", torch.device("cpu")) == torch.float32
     assert precision_of("bfloat16", torch.device("cpu")) == torch.bfloat16
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is kept or not as the system likes")
+def test_freed_memory_is_kept_for_the_next_tensor():
+    """In a process of its own: the setting is the process's, and stays."""
+    code = (
+        "import resource, torch; from regard.train.allocator import keep_freed_memory; keep_freed_memory()\n"
+        "fill = lambda: torch.ones(20_000_000).sum()\n"
+        "fill(); before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "for _ in range(5): fill()\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=tiny.environment()
+    )
+    assert int(done.stdout) < 20_000_000 * 4 / 4096, "one tensor's pages at the very least if they were handed back"
 
 
 # How it learns

@@ -20,6 +20,7 @@ from regard.errors import UserError
 from regard.layers.state import State, leaves, like, map_state
 from regard.runs import Folder, Run, load_run
 from regard.text import Labels
+from regard.train.allocator import keep_freed_memory
 from regard.train.checkpoint import Checkpoint, Progress, load_checkpoint, mean_of, save_checkpoint, tensors_of
 from regard.train.evaluate import (
     METRICS,
@@ -51,6 +52,7 @@ def train(recipe: Recipe | None, path: Path, report: Report | None = None) -> Ru
     """Trains a run, or goes on with it where it stopped. Without a recipe the run's own is used."""
     report = report or Report()
     folder = Folder(path)
+    keep_freed_memory()
     with world() as ours:
         if not ours.leads:
             report = Report(quiet=True)
