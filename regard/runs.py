@@ -32,7 +32,7 @@ from regard.config.recipe import read_toml
 from regard.decode.batches import BATCH
 from regard.decode.describe import describe
 from regard.decode.label import classify, tag
-from regard.decode.probability import Pair, Scored, score_pairs, score_texts
+from regard.decode.probability import Pair, Scored, as_pair, as_text, score_pairs, score_texts
 from regard.decode.translate import Search, Translation, translate
 from regard.decode.write import Writing, write
 from regard.disk import write_text
@@ -48,6 +48,7 @@ from regard.models.build import build
 from regard.models.ensemble import Ensemble
 from regard.models.model import Model
 from regard.models.precision import with_precision
+from regard.models.reach import within_reach
 from regard.text import Labels, Tokenizer, load
 from regard.weights import load_weights
 
@@ -188,6 +189,13 @@ class Run:
         model = with_precision(self.trained_model(), self.precision)
         return Ensemble([model, *(run.model for run in self.others)]).eval() if self.others else model
 
+    @property
+    def for_long_texts(self) -> Model:
+        """The same, held to distances that it has learnt."""
+        everyone = (self, *self.others)
+        lengths = [run.recipe.train.length for run in everyone]
+        return within_reach(self.model, [run.model_config for run in everyone], min(*lengths, self.room or lengths[0]))
+
     def trained_model(self) -> Model:
         """The same as it was trained."""
         model = self.new_model().eval()
@@ -238,7 +246,9 @@ class Run:
 
     def _write(self, prompt: str, wishes: Writing) -> Iterator[tuple[int, str]]:
         self.check("write", "language model")
-        return write(self.model, self.tokenizer, prompt, wishes, room=self.room)
+        if wishes.choose == "beam":
+            return write(self.model, self.tokenizer, prompt, wishes, room=self.room)
+        return write(self.for_long_texts, self.tokenizer, prompt, wishes)
 
     def find(
         self,
@@ -352,8 +362,8 @@ class Run:
         """The same one by one; texts are read as they are needed."""
         self.check("score", "language model", "translator")
         if self.kind == "translator":
-            return score_pairs(self.model, self.tokenizers, (_pair(one) for one in texts), batch=batch)
-        return score_texts(self.model, self.tokenizer, (_text(one) for one in texts), batch=batch)
+            return score_pairs(self.model, self.tokenizers, map(as_pair, texts), batch=batch)
+        return score_texts(self.for_long_texts, self.tokenizer, map(as_text, texts), batch=batch)
 
     @property
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
@@ -367,18 +377,6 @@ class Run:
         if isinstance(layer, Transformer) and layer.positions == "learned":
             rooms.append(layer.longest)
         return min(filter(None, rooms), default=0)
-
-
-def _pair(found: str | Pair) -> Pair:
-    if isinstance(found, str):
-        raise UserError(f"a translator scores pairs (source, target), found one text: {found!r}")
-    return found
-
-
-def _text(found: str | Pair) -> str:
-    if not isinstance(found, str):
-        raise UserError(f"a language model scores texts, found {found!r}")
-    return found
 
 
 def load_run(path: str | Path, *, precision: str = "float32", ensemble: Sequence[str | Path] = ()) -> Run:

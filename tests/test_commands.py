@@ -232,7 +232,13 @@ def test_text_is_shown_as_it_is_made(run):
 
 
 def test_the_end_of_a_learned_table(run, said, refused):
-    code, out, err = said("write", run("lm-learned"), "--prompt", "the tide", "--choose", "argmax")
+    """A beam stops there; otherwise the last half of what was written is read again, and it goes on."""
+    code, out, err = said(
+        "write", run("lm-learned"), "--prompt", "the tide " * 3, "--choose", "argmax", "--length", "30"
+    )
+    assert (code, err) == (0, "")
+    assert len(out) <= len("the tide " * 3 + "\n") + 30
+    code, out, err = said("write", run("lm-learned"), "--prompt", "the tide", "--choose", "beam", "--beam", "1")
     if len(out) - len("the tide\n") < 12:
         pytest.fail(f"stopped by itself: {out!r}")
     assert (code, len(out)) == (0, len("the tide\n") + 12)
@@ -240,8 +246,8 @@ def test_the_end_of_a_learned_table(run, said, refused):
         "regard: the learned position table (longest = 20) ends here, after 12 of 500 tokens; "
         "write less, or train with a larger 'longest' or positions = 'rotary'\n"
     )
-    assert refused("write", run("lm-learned"), "--prompt", "the tide " * 3) == (
-        "position 27 is past the end of the learned position table (longest = 20); "
+    assert refused("write", run("lm-learned"), "--prompt", "the tide " * 3, "--choose", "beam") == (
+        "position 28 is past the end of the learned position table (longest = 20); "
         "use a shorter text, train with a larger 'longest', or positions = 'rotary'"
     )
 

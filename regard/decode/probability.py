@@ -7,6 +7,7 @@ import torch
 
 from regard.decode.batches import BATCH, in_order, padded
 from regard.decode.score import score
+from regard.errors import UserError
 from regard.models.model import Model, Source
 from regard.text import START, STOP, Tokenizer
 
@@ -65,3 +66,15 @@ def _scored(
         ]
 
     return in_order(items, lambda item: len(item[2]), answer, batch)
+
+
+def as_pair(found: str | Pair) -> Pair:
+    if isinstance(found, str):
+        raise UserError(f"a translator scores pairs (source, target), found one text: {found!r}")
+    return found
+
+
+def as_text(found: str | Pair) -> str:
+    if not isinstance(found, str):
+        raise UserError(f"a language model scores texts, found {found!r}")
+    return found

@@ -87,7 +87,7 @@ class Answers:
             seen[:] = [scores.softmax(-1)[0]]
             return chooser(scores, rows, made)
 
-        text, model = Unfolding(tokenizer, begun, ""), run.model
+        text, model = Unfolding(tokenizer, begun, ""), run.for_long_texts
         with self._patched(asked), torch.inference_mode():
             state = model.start(source)
         made = stream(model, torch.tensor([begun]), state, choose, limit=limit, stop=STOP)

@@ -1,0 +1,75 @@
+"""A language model of attention, held to the length that it was trained with."""
+
+from collections.abc import Callable, Iterable
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from regard.config import LanguageModel, ModelConfig, Transformer
+from regard.layers.state import State
+from regard.models.model import Model, Source, check_fed
+
+GAP = -1  # in place of a token: padding
+
+
+def within_reach(model: Model, made_of: Iterable[ModelConfig], length: int) -> Model:
+    """The model as it should write and score texts of any length, if it was trained on rows of this one."""
+    attends = any(isinstance(one, LanguageModel) and isinstance(one.layer, Transformer) for one in made_of)
+    return WithinReach(model, max(length, 2)).eval() if attends else model
+
+
+class WithinReach(Model):
+    """After `reach` tokens the last half of them is read again from a new state, and so on.
+
+    Distances that never came in training are unknown to any kind of position. A model of 256 characters at a time lost
+    1.37 nats a character up to there, 2.8 after 400 and 3.5 after 650.
+
+    The state is the model's own, and the tokens (B, n) that it has read since it last began. Rows begin anew each for
+    itself, so this is not for a beam, whose rows share what they have read.
+    """
+
+    def __init__(self, model: Model, reach: int) -> None:
+        super().__init__()
+        self.model = model
+        self.reach = reach
+
+    def start(self, source: Source | None = None, batch: int = 1) -> State:
+        nothing = torch.zeros(batch, 0, dtype=torch.long, device=next(self.parameters()).device)
+        return self.model.start(source, batch), nothing
+
+    def forward(
+        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B T V"], State]:
+        scores, state = self._piece_by_piece(self.model, tokens, state, keep)
+        return torch.cat(scores, 1), state
+
+    def read(
+        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B V"], State]:
+        scores, state = self._piece_by_piece(self.model.read, tokens, state, keep)
+        return scores[-1], state
+
+    def _piece_by_piece(
+        self, feed: Callable[..., tuple[Tensor, State]], tokens: Tensor, state: State, keep: Tensor | None
+    ) -> tuple[list[Tensor], State]:
+        """What `feed` gives for each run of tokens that are read from one beginning, and the state behind them."""
+        check_fed(tokens, state)
+        inner, recent = state
+        left = tokens if keep is None else tokens.where(keep, GAP)
+        found = []
+        while left.shape[1]:
+            if recent.shape[1] == self.reach:
+                recent = recent[:, -(self.reach // 2) :]
+                _, inner = self.model.read(*_told(recent, self.model.start(batch=len(recent))))
+            now, left = left.tensor_split([self.reach - recent.shape[1]], 1)
+            answer, inner = feed(*_told(now, inner))
+            found.append(answer)
+            recent = torch.cat([recent, now], 1)
+        return found, (inner, recent)
+
+
+def _told(tokens: Int[Tensor, "B T"], state: State) -> tuple[Tensor, State, Tensor | None]:
+    """What a model is fed: tokens, its state, and which of them are real."""
+    keep = tokens != GAP
+    return tokens.clamp(min=0), state, None if keep.all() else keep

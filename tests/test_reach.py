@@ -1,0 +1,79 @@
+"""A language model of attention that writes on and on: still a model, and never further than it has learnt."""
+
+import pytest
+import tiny
+import torch
+from zoo import LANGUAGE_MODELS, make, tokens
+
+import regard
+from regard import Writing, select
+from regard.models.reach import WithinReach, within_reach
+from regard.text import START
+from regard.train.loop import train
+from regard.train.report import Report
+
+REACH, LONG = 6, 20
+every_one = pytest.mark.parametrize("name", [name for name in LANGUAGE_MODELS if "transformer" in name])
+
+
+def same(a: torch.Tensor, b: torch.Tensor) -> None:
+    torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-10)
+
+
+@every_one
+def test_forward_is_steps_and_any_cut(name):
+    model, fed = WithinReach(make(name), REACH), tokens(2, LONG)
+    whole, _ = model(fed, model.start(batch=2))
+    state, steps = model.start(batch=2), []
+    for token in fed.unbind(1):
+        scores, state = model.step(token, state)
+        steps.append(scores)
+    same(torch.stack(steps, 1), whole)
+    for cut in (1, REACH - 1, REACH, REACH + 1, 13):
+        first, state = model(fed[:, :cut], model.start(batch=2))
+        second, _ = model(fed[:, cut:], state)
+        same(torch.cat([first, second], 1), whole)
+    same(model.read(fed, model.start(batch=2))[0], whole[:, -1])
+
+
+@every_one
+def test_up_to_its_reach_nothing_changes_and_beyond_it_nothing_is_seen(name):
+    plain, fed = make(name), tokens(2, LONG)
+    model = WithinReach(plain, REACH)
+    scores, _ = model(fed, model.start(batch=2))
+    same(scores[:, :REACH], plain(fed[:, :REACH], plain.start(batch=2))[0])
+    for t in range(REACH, LONG):  # read again from the last half at every half
+        begins = (t - REACH) // (REACH // 2) * (REACH // 2) + REACH // 2
+        same(scores[:, t], plain.read(fed[:, begins : t + 1], plain.start(batch=2))[0])
+
+
+@every_one
+def test_padding_and_other_rows_change_nothing(name):
+    model, fed = WithinReach(make(name), REACH), tokens(2, 3)
+    padded = torch.cat([torch.full((2, 2), 3), fed], 1)
+    keep = torch.tensor([[False, False, True, True, True], [True] * 5])
+    scores, state = model(padded, model.start(batch=2), keep)
+    alone, own = model(fed[:1], model.start())
+    same(scores[:1, 2:], alone)
+    following = tokens(1, 1).expand(2, 1)
+    same(model(following, state)[0][:1], model(following[:1], own)[0])
+    twice = select(state, torch.tensor([1, 0, 1]))
+    same(model(following[[0, 0, 0]], twice)[0][[1, 0]], model(following, state)[0])
+
+
+def test_a_recurrent_model_reaches_as_far_as_it_likes(tmp_path):
+    for name, wrapped in (("lm-lstm", False), ("lm-transformer", True)):
+        run = train(tiny.recipe(tmp_path, name, steps=2, length=8), tmp_path / name, Report(True))
+        assert isinstance(run.for_long_texts, WithinReach) == wrapped
+    written = run.samples("day", Writing(choose="argmax", length=30))[0]
+    model = within_reach(run.model, [run.model_config], 8)
+    fed, state = [START, *run.tokenizer.encode("day")], model.start()
+    for _ in range(30):
+        scores, _ = model.read(torch.tensor([fed]), state)
+        fed.append(int(scores.argmax()))
+    assert written == run.tokenizer.decode(fed[1:])[3:]
+    text = "day 7: the tide comes in, and out"
+    (scored,) = regard.load(tmp_path / "lm-transformer").score([text])
+    ids = torch.tensor([[START, *run.tokenizer.encode(text)]])
+    logs = model(ids, state)[0].log_softmax(-1)[0, :-1].gather(1, ids[0, 1:, None])
+    assert sum(scored.logs[: len(logs)]) == pytest.approx(float(logs.sum()), rel=1e-4)
