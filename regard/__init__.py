@@ -1,6 +1,6 @@
 """regard: train sequence models on your own data, decode with them, and see what they look at."""
 
-from regard.config import Classifier, LanguageModel, Recurrent, Seq2Seq, Tagger, Transformer, Vision
+from regard.config import Classifier, LanguageModel, Recurrent, Seq2Seq, Tagger, Transducer, Transformer, Vision
 from regard.decode.translate import Search, Translation
 from regard.decode.write import Writing
 from regard.errors import UserError
@@ -31,6 +31,7 @@ __all__ = [
     "Source",
     "State",
     "Tagger",
+    "Transducer",
     "Trace",
     "Transformer",
     "Translation",

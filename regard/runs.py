@@ -22,6 +22,7 @@ from regard.config import (
     ModelConfig,
     Recipe,
     Seq2Seq,
+    Transducer,
     Transformer,
     Vision,
     carries_state,
@@ -181,6 +182,8 @@ class Run:
         config = self.model_config
         if isinstance(config, Seq2Seq):
             return "captioner" if isinstance(config.encoder, Vision) else "translator"
+        if isinstance(config, Transducer):
+            return "translator"
         return config.kind.replace("-", " ")
 
     @cached_property

@@ -131,7 +131,7 @@ MISTAKES = {
     ),
     "a model without a kind": (
         "[data]\ntrain = 'a'\n[model]\ntied = true",
-        "[model] wants a kind; choose one of language-model, seq2seq, classifier, tagger",
+        "[model] wants a kind; choose one of language-model, seq2seq, classifier, tagger, transducer",
     ),
     "an unknown kind": (
         "[data]\ntrain = 'a'\n[model]\nkind = 'seq2sec'",

@@ -27,6 +27,7 @@ OWN = {
     "own-captions.toml": "captions",
     "own-labels.toml": "labels",
     "own-tags.toml": "tags",
+    "own-letters.toml": "pairs",
 }
 REAL = "real-"  # the recipes of docs/results.md, whose data is not in the package
 SETTING = re.compile(r"^\w+ = ")

@@ -21,6 +21,7 @@ from regard.config import (
     Tagger,
     Text,
     Train,
+    Transducer,
     Transformer,
     Vision,
 )
@@ -36,6 +37,7 @@ SECTIONS = {
     "[model], source to target": Seq2Seq,
     "[model], text to class": Classifier,
     "[model], word to tag": Tagger,
+    "[model], letters to sounds": Transducer,
     "what reads a picture": Vision,
     "a stack of recurrent layers": Recurrent,
     "a stack of Transformer blocks": Transformer,

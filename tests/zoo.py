@@ -12,6 +12,7 @@ from regard import (
     Source,
     State,
     Tagger,
+    Transducer,
     Transformer,
     Vision,
     build,
@@ -79,6 +80,10 @@ IN_STEP = {  # these say how many answers are wanted by what they are fed, and d
     "tagger-bilstm": Tagger(cells("lstm", bidirectional=True)),
     "tagger-transformer": Tagger(blocks()),
 }
+TRANSDUCERS = {
+    "transducer-bilstm": Transducer(cells("lstm", bidirectional=True), slots=2),
+    "transducer-transformer": Transducer(blocks(), slots=3),
+}
 EYES = Vision("residual", width=12, stages=2, channels=4)
 CAPTIONERS = {
     "caption-lstm-one-vector": Seq2Seq(EYES, cells("lstm"), context="none"),
@@ -87,9 +92,9 @@ CAPTIONERS = {
     "caption-lstm-bilinear": Seq2Seq(EYES, cells("lstm"), similarity="bilinear"),
     "caption-transformer": Seq2Seq(EYES, blocks()),
 }
-READS_TEXT = SEQ2SEQ | IN_STEP
+READS_TEXT = SEQ2SEQ | TRANSDUCERS | IN_STEP
 READS_A_SOURCE = READS_TEXT | CAPTIONERS
-WRITES = LANGUAGE_MODELS | SEQ2SEQ | CAPTIONERS
+WRITES = LANGUAGE_MODELS | SEQ2SEQ | TRANSDUCERS | CAPTIONERS
 MODELS = LANGUAGE_MODELS | READS_A_SOURCE
 
 

@@ -1,6 +1,15 @@
 """What a model is made of and how it is trained, as frozen values that are checked when they are made."""
 
-from regard.config.model import Classifier, LanguageModel, ModelConfig, Recurrent, Seq2Seq, Tagger, Transformer
+from regard.config.model import (
+    Classifier,
+    LanguageModel,
+    ModelConfig,
+    Recurrent,
+    Seq2Seq,
+    Tagger,
+    Transducer,
+    Transformer,
+)
 from regard.config.pictures import Pictures, Vision
 from regard.config.recipe import Data, Recipe, Text, Train, Where, carries_state, read_recipe, recipe_from
 from regard.config.settings import from_table, to_table
@@ -17,6 +26,7 @@ __all__ = [
     "Tagger",
     "Text",
     "Train",
+    "Transducer",
     "Transformer",
     "Vision",
     "Where",

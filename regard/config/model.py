@@ -176,7 +176,17 @@ class Tagger(Settings):
     kind: Literal["tagger"] = "tagger"
 
 
-ModelConfig = LanguageModel | Seq2Seq | Classifier | Tagger
+@dataclass(frozen=True)
+class Transducer(Settings):
+    """Reads a source and writes along it, from its first token to its last: letters to sounds, one script to another."""
+
+    encoder: Recurrent | Transformer = field(default_factory=lambda: _small_encoder())
+    slots: int = at_least(1, 3)
+    """How many tokens each source token can write at most."""
+    kind: Literal["transducer"] = "transducer"
+
+
+ModelConfig = LanguageModel | Seq2Seq | Classifier | Tagger | Transducer
 
 
 def _small_encoder() -> Recurrent:

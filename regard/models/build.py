@@ -23,6 +23,7 @@ from regard.models.encoder import Encoder, PictureEncoder
 from regard.models.encoder_decoder import EncoderDecoder
 from regard.models.model import Model
 from regard.models.tagger import Tagger
+from regard.models.transducer import Transducer
 
 CELLS: dict[str, type[Recurrent]] = {"rnn": RNN, "lstm": LSTM, "gru": GRU}
 NORMS: dict[str, type[nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
@@ -52,6 +53,8 @@ def build(settings: config.ModelConfig, vocabulary: int, source_vocabulary: int 
     # a Transformer drops out of its embeddings itself
     dropped = dropout if isinstance(settings.encoder, config.Recurrent) else 0.0
     encoder = text_encoder(settings.encoder, source_vocabulary or vocabulary, dropped)
+    if isinstance(settings, config.Transducer):
+        return Transducer(encoder, nn.Linear(width, settings.slots * (1 + vocabulary)), settings.slots, dropout)
     head = nn.Linear(width, vocabulary)
     if isinstance(settings, config.Tagger):
         return Tagger(encoder, head, dropout)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from regard.config import Data, ModelConfig, Recipe, Seq2Seq, Vision, Where
+from regard.config import Data, ModelConfig, Recipe, Seq2Seq, Transducer, Vision, Where
 from regard.data.corpora.registry import CORPORA
 from regard.data.corpus import Split, kind_of, read_labelled, read_pairs, read_tagged
 from regard.data.examples import Kind
@@ -30,6 +30,8 @@ def data_of(model: ModelConfig) -> Kind:
     """Which kind of data a model wants."""
     if isinstance(model, Seq2Seq):
         return "captions" if isinstance(model.encoder, Vision) else "pairs"
+    if isinstance(model, Transducer):
+        return "pairs"
     return next(data for data, wants in WANTS.items() if wants == model.kind)
 
 

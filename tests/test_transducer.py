@@ -1,0 +1,80 @@
+"""A transducer against all its alignments written out one by one, and on letters that it must learn to go along."""
+
+from itertools import combinations
+
+import pytest
+import torch
+from zoo import TRANSDUCERS, VOCABULARY, begin, make, some_source, tokens
+
+from regard import Source
+from regard.layers.tap import listen
+from regard.look.alignment import weights_over_source
+from regard.look.trace import trace
+from regard.models.transducer import DOUBT
+
+names = pytest.mark.parametrize("name", TRANSDUCERS)
+
+
+def every_alignment(state, written):
+    """p(y | x): for each choice of slots, in order, the last of all among them, that these write and the others do not."""
+    _, silence, said, *_ = state
+    silent = silence.diff(dim=1)[0].exp()  # the last slot is never silent
+    said, total = said[0].exp(), 0.0
+    for chosen in combinations(range(len(said) - 1), len(written) - 1):
+        p = said[-1, written[-1]]
+        for slot in range(len(said) - 1):
+            p = p * (said[slot, written[chosen.index(slot)]] if slot in chosen else silent[slot])
+        total = total + p
+    return total
+
+
+@names
+@pytest.mark.parametrize("length", [0, 1, 2, 3])
+def test_the_probability_is_the_sum_over_all_alignments(name, length):
+    model = make(name)
+    with torch.no_grad():
+        model.end.fill_(-40.0)[2] = 40.0  # the end writes token 2, as a trained one does the stop token
+        model.head.bias.view(model.slots, -1)[:, 3] = -40.0  # and no slot does
+        model.head.weight.view(model.slots, 1 + VOCABULARY, -1)[:, 3] = 0.0
+        state = model.start(some_source(1, 3))
+        others = [token for token in range(VOCABULARY) if token != 2]
+        text = [others[(7 * i + 3) % len(others)] for i in range(length)] + [2]
+        scores, _ = model(torch.tensor([[1, *text[:-1]]]), state)
+        found = scores.log_softmax(-1)[0, torch.arange(len(text)), torch.tensor(text)].sum().exp()
+    torch.testing.assert_close(found, every_alignment(state, text), rtol=1e-3, atol=1e-9)  # DOUBT
+
+
+@names
+def test_probabilities_sum_to_one_before_any_doubt(name):
+    model = make(name)
+    scores, _ = model(tokens(3, 6), begin(model, name, 3))
+    torch.testing.assert_close(scores.exp().sum(-1), torch.ones(3, 6, dtype=scores.dtype), rtol=1e-3, atol=0)
+
+
+@names
+def test_what_writes_next_moves_on_only(name):
+    """The weights over the source sum to one, and none is before the first that can have written the last token."""
+    model = make(name)
+    (weights,) = weights_over_source(model, some_source(1, 5).content[0], tokens(1, 4)[0]).values()
+    torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights[..., 0]))
+    reached = weights.cumsum(-1)[0]  # (T, S): how much has been reached at each place
+    assert (reached[1:] <= reached[:-1] + 1e-9).all()
+
+
+@names
+def test_the_end_counts_to_the_last_token_that_is_real(name):
+    model, keep = make(name), torch.tensor([[True, True, True, False, False]])
+    with trace(model, "cross_attention.weights") as seen, torch.no_grad():
+        model(tokens(1, 3), model.start(Source(some_source(1, 5).content, keep)))
+    weights = seen["cross_attention.weights"]
+    assert weights[..., 3:].abs().max() == 0
+    torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights[..., 0]))
+
+
+@names
+def test_a_source_token_that_is_silenced_writes_nothing(name):
+    model = make(name)
+    state, fed = begin(model, name, 1), tokens(1, 1)
+    with listen({model.cross_attention.weights: torch.zeros_like}):
+        silenced = model(fed, state)[0].exp()
+    torch.testing.assert_close(silenced, torch.full_like(silenced, DOUBT))
