@@ -10,7 +10,7 @@ from regard.decode.batches import BATCH, in_order, padded
 from regard.models.model import Model, Source
 from regard.text import START, STOP, Labels, Tokenizer
 from regard.text.labels import in_step, pieces_of_words
-from regard.text.special import NAMES
+from regard.special import NAMES
 
 
 def classify(

@@ -7,7 +7,7 @@ import torch
 from regard.errors import UserError
 from regard.look.heads import UNIFORM, Example, look_at, nats, uniform
 from regard.models.model import Model
-from regard.text.special import NAMES
+from regard.special import NAMES
 
 LENGTH, ROWS = 50, 8
 

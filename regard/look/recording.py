@@ -26,7 +26,7 @@ from regard.look.record import SOURCE, WRITTEN, Call, Node, Record, Seen, Sequen
 from regard.look.trace import Trace, trace
 from regard.models.model import Model, Source
 from regard.text import START, STOP, Tokenizer
-from regard.text.special import NAMES
+from regard.special import NAMES
 
 Tokenizers = tuple[Tokenizer, Tokenizer]
 

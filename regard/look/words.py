@@ -11,7 +11,7 @@ from regard.decode.translate import Alignment, Translation
 from regard.look.alignment import attention_to_source
 from regard.models.model import Model
 from regard.text import START, STOP, Tokenizer
-from regard.text.special import NAMES
+from regard.special import NAMES
 
 
 def align(model: Model, tokenizers: tuple[Tokenizer, Tokenizer], line: str, made: Translation) -> Alignment:

@@ -14,8 +14,10 @@ from regard.layers.state import State
 from regard.layers.tap import Tap, listening
 from regard.models.encoder import Encoder
 from regard.models.model import Model, Source, check_fed
+from regard.special import STOP
 
 NEVER = -1e4  # log p of what cannot be; finite, so that no gradient is NaN
+HARDLY = -50.0  # the same for more tokens than there are slots: whoever feeds them is at the end, and nowhere else
 DOUBT = 1e-6  # no token is impossible
 
 
@@ -26,10 +28,10 @@ class Transducer(Model):
         a_t(s)  = Σ_{s' < s} α_{t−1}(s') Π_{s' < r < s} p_r(nothing)   all between the last that spoke and s say nothing
         p(y_t)  = Σ_s a_t(s) p_s(y_t),     α_t(s) ∝ a_t(s) p_s(y_t)    which slot was it that wrote y_t?
 
-    Behind all slots stands one that always speaks: it learns to write the stop token. The sum over all alignments is
-    exact: what is learnt is p(y | x) itself, as with CTC (Graves et al. 2006), here without merging repeats, and with hard
-    monotonic attention (Wu and Cotterell 2019). A slot does not know what was written before it, so that there is little
-    to learn by heart. Of what is fed, the first token says no more than: begin.
+    Behind all slots stands one that writes the stop token. The sum over all alignments is exact: what is learnt is
+    p(y | x) itself, as with CTC (Graves et al. 2006), here without merging repeats, and with hard monotonic attention (Wu
+    and Cotterell 2019). A slot does not know what was written before it, so that there is little to learn by heart. Of
+    what is fed, the first token says no more than: begin.
 
     The state, with N = S·K + 1 slots: log a_t (B, N); Σ_{r < s} log p_r(nothing) (B, N); log p_s (B, N, V); where the
     source ends (B,); whether anything has been fed (B,).
@@ -40,7 +42,6 @@ class Transducer(Model):
         self.encoder = encoder
         self.head = head  # (D → K·(1 + V))
         self.slots = slots
-        self.end = nn.Parameter(torch.zeros(head.out_features // slots - 1))  # (V,)
         self.dropout = Dropout(dropout)
         self.cross_attention = Alignment()
         _one_token_each(head.bias.data.view(slots, -1))
@@ -56,7 +57,8 @@ class Transducer(Model):
             nothing = nothing.masked_fill(~keep[..., None], 0.0)
             tokens = tokens.masked_fill(~keep[..., None, None], NEVER)
         silence = F.pad(nothing.flatten(1).cumsum(1), (1, 0))  # (B, N)
-        end = self.end.log_softmax(-1).to(tokens.dtype).expand(len(tokens), 1, -1)
+        end = torch.full_like(tokens[:, 0, :1], HARDLY)
+        end[..., STOP] = 0.0
         everyone = torch.cat([tokens.flatten(1, 2), end], 1)  # (B, N, V)
         ends = torch.full_like(silence[:, 0], vectors.shape[1] - 1).long() if keep is None else last_kept(keep)
         return silence, silence, everyone, ends, torch.zeros_like(ends, dtype=torch.bool)

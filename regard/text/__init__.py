@@ -4,7 +4,7 @@ from regard.text.files import load, save
 from regard.text.kinds import KINDS, train_tokenizer
 from regard.text.labels import Labels
 from regard.text.lower import Lower
-from regard.text.special import PADDING, START, STOP, UNKNOWN
+from regard.special import PADDING, START, STOP, UNKNOWN
 from regard.text.tokenizer import Tokenizer
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any, Self
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
-from regard.text.special import NAMES
+from regard.special import NAMES
 from regard.text.tokenizer import Learnt, utf8
 
 SIZE = 8000

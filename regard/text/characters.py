@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from regard.text.special import NAMES
+from regard.special import NAMES
 from regard.text.tokenizer import Learnt, utf8
 
 _NIBBLE = len(NAMES)  # id of the half-byte 0; those up to 15 follow

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from regard.errors import UserError
-from regard.text.special import NAMES, PADDING
+from regard.special import NAMES, PADDING
 from regard.text.tokenizer import Tokenizer, utf8
 
 SHOWN = 20  # names that an error lists at most

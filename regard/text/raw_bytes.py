@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
-from regard.text.special import NAMES
+from regard.special import NAMES
 from regard.text.tokenizer import Learnt, utf8
 
 

@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing import Any, ClassVar, Self
 
 from regard.errors import UserError
-from regard.text.special import NAMES, STOP
+from regard.special import NAMES, STOP
 
 _VISIBLE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
 

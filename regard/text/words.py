@@ -8,7 +8,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, Self
 
-from regard.text.special import NAMES, PADDING, UNKNOWN
+from regard.special import NAMES, PADDING, UNKNOWN
 from regard.text.tokenizer import Learnt, utf8
 
 SIZE = 8000
