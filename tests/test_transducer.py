@@ -4,14 +4,15 @@ from itertools import combinations
 
 import pytest
 import torch
+import torch.nn.functional as F
 from zoo import TRANSDUCERS, VOCABULARY, begin, make, some_source, tokens
 
-from regard import Source
+from regard import Recurrent, Source, Transducer, build
 from regard.layers.tap import listen
 from regard.look.alignment import weights_over_source
 from regard.look.trace import trace
 from regard.models.transducer import DOUBT
-from regard.special import STOP
+from regard.special import PADDING, START, STOP
 
 names = pytest.mark.parametrize("name", TRANSDUCERS)
 
@@ -77,3 +78,43 @@ def test_a_source_token_that_is_silenced_writes_nothing(name):
     with listen({model.cross_attention.weights: torch.zeros_like}):
         silenced = model(fed, state)[0].exp()
     torch.testing.assert_close(silenced, torch.full_like(silenced, DOUBT))
+
+
+SOUNDS = {4: [4], 5: [5, 5], 6: [], 7: [6, 7, 8]}  # what each letter writes; letter 8 changes the one behind it
+CHANGED = {4: [9], 5: [10], 6: [4, 4], 7: [5]}
+
+
+def spoken(letters):
+    before = [None, *letters]
+    return [
+        sound
+        for last, letter in zip(before, letters, strict=False)
+        if letter != 8
+        for sound in (CHANGED if last == 8 else SOUNDS)[letter]
+    ]
+
+
+def test_it_learns_who_writes_what_without_being_told():
+    """Silent letters, letters with three sounds, and letters that change their neighbour."""
+    torch.manual_seed(0)
+    model = build(Transducer(Recurrent("gru", width=32, layers=1, dropout=0.0, bidirectional=True)), 11, 11)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.02)
+
+    def some(number):
+        words = [[*torch.randint(4, 9, (6,)).tolist()] for _ in range(number)]
+        texts = [[*spoken(word), STOP] for word in words]
+        longest = max(map(len, texts))
+        source = torch.tensor([[*word, STOP] for word in words])
+        wanted = torch.tensor([text + [PADDING] * (longest - len(text)) for text in texts])
+        return Source(source), wanted, F.pad(wanted, (1, -1), value=START)
+
+    for _ in range(150):
+        source, wanted, fed = some(32)
+        scores, _ = model(fed, model.start(source))
+        loss = F.cross_entropy(scores.flatten(0, 1), wanted.flatten(), ignore_index=PADDING)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    source, wanted, fed = some(100)
+    said = model(fed, model.start(source))[0].argmax(-1)
+    assert ((said == wanted) | (wanted == PADDING)).all(1).float().mean() > 0.95

@@ -25,8 +25,8 @@ from regard.look.paths import matching
 from regard.look.record import SOURCE, WRITTEN, Call, Node, Record, Seen, Sequence, Token, Top
 from regard.look.trace import Trace, trace
 from regard.models.model import Model, Source
-from regard.text import START, STOP, Tokenizer
 from regard.special import NAMES
+from regard.text import START, STOP, Tokenizer
 
 Tokenizers = tuple[Tokenizer, Tokenizer]
 

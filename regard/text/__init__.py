@@ -1,10 +1,10 @@
 """Between text and numbers: one small class for each way of cutting text into tokens, learnt on the user's own text."""
 
+from regard.special import PADDING, START, STOP, UNKNOWN
 from regard.text.files import load, save
 from regard.text.kinds import KINDS, train_tokenizer
 from regard.text.labels import Labels
 from regard.text.lower import Lower
-from regard.special import PADDING, START, STOP, UNKNOWN
 from regard.text.tokenizer import Tokenizer
 
 __all__ = [

@@ -16,8 +16,8 @@ from regard.decode.translate import Plan, Search, hypotheses
 from regard.layers.state import State, map_state
 from regard.models.model import Model
 from regard.runs import Run
-from regard.text import PADDING, Labels
 from regard.special import NAMES
+from regard.text import PADDING, Labels
 from regard.train.captions import caption_scores
 from regard.train.loss import Objective
 from regard.train.metrics import (
