@@ -3,8 +3,8 @@
     python -m bench.word_error valid runs/real-cmudict-transformer            the part that choices are made by
     python -m bench.word_error test runs/a runs/b runs/c                      several runs answer as one
 
-`regard evaluate` counts lines, so a word with two pronunciations counts twice and is half wrong at best. Here, as usual
-for pronouncing dictionaries, a word is right if it is spoken in any of its ways, and the nearest one counts for phonemes.
+`regard evaluate` counts lines, so a word with two pronunciations counts twice and is half wrong at best. Here, as is
+usual, a word is right if it is spoken in any of its ways, and the nearest of them counts for phonemes.
 """
 
 import sys
@@ -30,9 +30,8 @@ def main(part: str, path: str, others: Sequence[str]) -> None:
         for one, wanted in zip(said, ways.values(), strict=True)
     ]
     wrong, changes, phonemes = sum(n > 0 for n, _ in nearest), sum(n for n, _ in nearest), sum(n for _, n in nearest)
-    print(
-        f"{part}, {len(ways):,} words: WER {100 * wrong / len(ways):.2f}, PER {100 * changes / phonemes:.2f}, beam {BEAM}"
-    )
+    wer, per = 100 * wrong / len(ways), 100 * changes / phonemes
+    print(f"{part}, {len(ways):,} words: WER {wer:.2f}, PER {per:.2f}, beam {BEAM}")
 
 
 if __name__ == "__main__":

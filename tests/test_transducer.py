@@ -18,7 +18,7 @@ names = pytest.mark.parametrize("name", TRANSDUCERS)
 
 
 def every_alignment(state, written):
-    """p(y | x): for each choice of slots, in order, the last of all among them, that these write and the others do not."""
+    """p(y | x): each choice of slots, in order and the last among them, writes, and the others do not."""
     _, silence, said, *_ = state
     silent = silence.diff(dim=1)[0].exp()  # the last slot is never silent
     said, total = said[0].exp(), 0.0

@@ -178,7 +178,7 @@ class Tagger(Settings):
 
 @dataclass(frozen=True)
 class Transducer(Settings):
-    """Reads a source and writes along it, from its first token to its last: letters to sounds, one script to another."""
+    """Reads a source and writes along it, from its first token to its last: letters to sounds."""
 
     encoder: Recurrent | Transformer = field(default_factory=lambda: _small_encoder())
     slots: int = at_least(1, 3)

@@ -29,9 +29,9 @@ class Transducer(Model):
         p(y_t)  = Σ_s a_t(s) p_s(y_t),     α_t(s) ∝ a_t(s) p_s(y_t)    which slot was it that wrote y_t?
 
     Behind all slots stands one that writes the stop token. The sum over all alignments is exact: what is learnt is
-    p(y | x) itself, as with CTC (Graves et al. 2006), here without merging repeats, and with hard monotonic attention (Wu
-    and Cotterell 2019). A slot does not know what was written before it, so that there is little to learn by heart. Of
-    what is fed, the first token says no more than: begin.
+    p(y | x) itself, as with CTC (Graves et al. 2006), here without merging repeats, and with hard monotonic attention
+    (Wu and Cotterell 2019). A slot does not know what was written before it, so that there is little to learn by heart.
+    Of what is fed, the first token says no more than: begin.
 
     The state, with N = S·K + 1 slots: log a_t (B, N); Σ_{r < s} log p_r(nothing) (B, N); log p_s (B, N, V); where the
     source ends (B,); whether anything has been fed (B,).
@@ -85,7 +85,7 @@ class Transducer(Model):
     def _watched(
         self, weights: Float[Tensor, "B T N"], silence: Float[Tensor, "B N"], ends: Int[Tensor, " B"]
     ) -> Float[Tensor, "B T N"]:
-        """Shows which source token writes next, the end counted to the last. By how much a listener changed each slot's."""
+        """Shows which source token writes next, the end counted to the last; by how much a listener changed a slot."""
         speak = F.pad(-torch.expm1(silence.diff(dim=1)), (0, 1), value=1.0)  # 1 − p_s(nothing)
         heard = weights * speak[:, None]
         tokens = heard[..., :-1].unflatten(2, (-1, self.slots)).sum(3)  # (B, T, S)
@@ -96,7 +96,7 @@ class Transducer(Model):
 
 
 def _one_token_each(biases: Float[Tensor, "K V1"]) -> None:
-    """A new model writes about one token for each that it reads: the first slot mostly speaks, the others mostly do not.
+    """A new model writes about one token for each that it reads: the first slot mostly speaks, the others do not.
 
     If all spoke, the first letters would write the whole word, and it would never learn otherwise (12 % of words right
     instead of 75).
@@ -116,7 +116,7 @@ class Alignment(nn.Module):
 
 
 def _next(spoke: Float[Tensor, "B N"], silence: Float[Tensor, "B N"]) -> Float[Tensor, "B N"]:
-    """log a_{t+1} from log (a_t(s) p_s(y_t)). Behind the last slot there is none: it goes on to write the stop token."""
+    """log a_{t+1} from log (a_t(s) p_s(y_t)). Behind the last slot there is none: it writes the stop token again."""
     spoke = spoke.log_softmax(1)  # log α_t
     later = silence[:, 1:] + torch.logcumsumexp(spoke[:, :-1] - silence[:, 1:], 1)
     first = torch.full_like(later[:, :1], NEVER)
