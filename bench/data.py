@@ -12,6 +12,7 @@ import sys
 import tarfile
 from collections.abc import Iterable
 from pathlib import Path
+from unicodedata import normalize
 
 AS_THEY_ARE = {
     "multi30k": ("multi30k", "*.gz"),
@@ -23,8 +24,9 @@ CMUDICT = {"train": "train-dev-20-21", "dev": "train-dev-1-21", "test": "test"}
 
 
 def spelled(word: str, sounds: str) -> str:
-    """A line of pairs: the letters of a word, and its sounds."""
-    return f"{' '.join(word)}\t{sounds.strip()}\n"
+    """A line of pairs: the letters of a word, and its sounds. A Korean syllable is taken apart into its letters."""
+    letters = "".join(normalize("NFD", letter) if "가" <= letter <= "힣" else letter for letter in word)
+    return f"{' '.join(letters)}\t{sounds.strip()}\n"
 
 
 def write(path: Path, lines: Iterable[str]) -> None:
