@@ -318,7 +318,8 @@ def test_freed_memory_is_kept_for_the_next_tensor():
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=tiny.environment()
     )
-    assert int(done.stdout) < 20_000_000 * 4 / 4096, "one tensor's pages at the very least if they were handed back"
+    # Once the allocator may want another place; handed back, all five tensors would ask for their pages again.
+    assert int(done.stdout) < 2.5 * 20_000_000 * 4 / 4096
 
 
 # How it learns
