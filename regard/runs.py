@@ -180,10 +180,8 @@ class Run:
     def kind(self) -> str:
         """What people call it."""
         config = self.model_config
-        if isinstance(config, Seq2Seq):
+        if isinstance(config, Seq2Seq | Transducer):
             return "captioner" if isinstance(config.encoder, Vision) else "translator"
-        if isinstance(config, Transducer):
-            return "translator"
         return config.kind.replace("-", " ")
 
     @cached_property

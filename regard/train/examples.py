@@ -28,10 +28,8 @@ WANTS: dict[Kind, str] = {
 
 def data_of(model: ModelConfig) -> Kind:
     """Which kind of data a model wants."""
-    if isinstance(model, Seq2Seq):
+    if isinstance(model, Seq2Seq | Transducer):
         return "captions" if isinstance(model.encoder, Vision) else "pairs"
-    if isinstance(model, Transducer):
-        return "pairs"
     return next(data for data, wants in WANTS.items() if wants == model.kind)
 
 
