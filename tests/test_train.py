@@ -24,7 +24,6 @@ from regard.config import Data, LanguageModel, Recipe, Seq2Seq, Text, Train, to_
 from regard.data import store
 from regard.data.batch import IGNORED, Buckets, Streams
 from regard.data.examples import held_out
-from regard.models.build import build
 from regard.runs import Folder, load_run
 from regard.text import STOP
 from regard.train import loop
@@ -33,7 +32,6 @@ from regard.train.evaluate import ROWS
 from regard.train.judge import judge
 from regard.train.loop import Training, train
 from regard.train.loss import Objective, by_student_forcing
-from regard.train.optim import optimiser, rate_at
 from regard.train.parallel import World, precision_of
 from regard.train.prepare import material
 from regard.train.report import Report
@@ -177,9 +175,10 @@ def test_going_on_is_exact_behind_a_checkpoint_that_never_came(tmp_path, monkeyp
     assert differences(tmp_path / "whole", tmp_path / "broken") == []
 
 
-def test_going_on_is_exact_with_everything_switched_on(tmp_path):
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+def test_going_on_is_exact_with_everything_switched_on(optimiser, tmp_path):
     settings = {"accumulate": 3, "average": 2, "smoothing": 0.1, "student": 0.5, "schedule": "inverse-square-root"}
-    plan = recipe(tmp_path, "lm-gru", **settings)
+    plan = recipe(tmp_path, "lm-gru", optimiser=optimiser, **settings)
     quietly(plan, tmp_path / "whole")
     killed_after(11, plan, tmp_path / "broken")
     quietly(None, tmp_path / "broken")
@@ -264,10 +263,18 @@ def test_a_batch_in_parts_is_the_same_update(name, parts, tmp_path):
     assert held_out_losses(tmp_path / "parts") == pytest.approx(held_out_losses(tmp_path / "whole"), rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["lm-lstm", "seq2seq-transformer"])
-def test_two_processes_train_as_one(name, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("lm-lstm", {}),
+        ("seq2seq-transformer", {}),
+        ("seq2seq-transformer", {"optimiser": "muon"}),
+        ("lm-transformer", {"optimiser": "muon", "parallel": "fsdp"}),
+    ],
+)
+def test_two_processes_train_as_one(name, settings, tmp_path):
     """Two processes half-way, then one to the end: what each remembered is there for the other."""
-    plan = without_dropout(recipe(tmp_path, name, steps=16, schedule="constant", rate=0.003))
+    plan = without_dropout(recipe(tmp_path, name, steps=16, schedule="constant", rate=0.003, **settings))
     half = replace(plan, train=replace(plan.train, steps=8))
     quietly(plan, tmp_path / "alone")
     path = tmp_path / "half.toml"
@@ -277,7 +284,7 @@ def test_two_processes_train_as_one(name, tmp_path):
     assert done.returncode == 0, done.stderr
     assert log_of(tmp_path / "both")[-1]["step"] == 8
     quietly(plan, tmp_path / "both")
-    assert held_out_losses(tmp_path / "both") == pytest.approx(held_out_losses(tmp_path / "alone"), rel=1e-5)
+    assert held_out_losses(tmp_path / "both") == pytest.approx(held_out_losses(tmp_path / "alone"), rel=1e-4)
 
 
 # In 16 bits
@@ -431,31 +438,6 @@ def test_the_mean_of_the_last_looks(tmp_path):
     for key in mean:
         torch.testing.assert_close(mean[key], torch.stack([look[key] for look in looks]).mean(0))
     assert any(not torch.equal(mean[key], looks[-1][key]) for key in mean)
-
-
-@pytest.mark.parametrize("name", zoo.MODELS)
-def test_only_matrices_decay(name):
-    model = build(zoo.MODELS[name], 11, 13 if name in zoo.READS_A_SOURCE else None)
-    groups = optimiser(model, Train(decay=0.07)).param_groups
-    decay = {id(p): group["weight_decay"] for group in groups for p in group["params"]}
-    assert len(decay) == sum(len(group["params"]) for group in groups) == len(list(model.parameters()))
-    for path, parameter in model.named_parameters():
-        whole = parameter.dim() < 2 or "lookup" in path or path.endswith("table")
-        assert decay[id(parameter)] == (0.0 if whole else 0.07), path
-    assert set(decay.values()) == {0.0, 0.07}
-
-
-def test_rates():
-    cosine = Train(steps=100, warmup=10, rate=0.5)
-    assert [rate_at(step, cosine) for step in (0, 4, 9, 10)] == pytest.approx([0.05, 0.25, 0.5, 0.5])
-    assert [rate_at(step, cosine) for step in (55, 100, 500)] == pytest.approx([0.25, 0, 0])
-    assert rate_at(99, cosine) > 0, "the last update must still move something"
-    root = replace(cosine, schedule="inverse-square-root")
-    assert [rate_at(step, root) for step in (4, 9, 39, 999)] == pytest.approx([0.25, 0.5, 0.25, 0.05])
-    constant = replace(cosine, schedule="constant")
-    assert [rate_at(step, constant) for step in (4, 9, 50, 5000)] == pytest.approx([0.25, 0.5, 0.5, 0.5])
-    assert rate_at(0, replace(cosine, warmup=0)) == 0.5
-    assert rate_at(5, Train(steps=3, warmup=10)) < Train().rate, "a warm-up may be longer than the training"
 
 
 # What is held out

@@ -17,15 +17,18 @@ from regard.special import PADDING, START, STOP
 names = pytest.mark.parametrize("name", TRANSDUCERS)
 
 
-def every_alignment(state, written):
-    """p(y | x): each choice of slots, in order and the last among them, writes, and the others do not."""
-    _, silence, said, *_ = state
-    silent = silence.diff(dim=1)[0].exp()  # the last slot is never silent
-    said, total = said[0].exp(), 0.0
-    for chosen in combinations(range(len(said) - 1), len(written) - 1):
-        p = said[-1, written[-1]]
-        for slot in range(len(said) - 1):
-            p = p * (said[slot, written[chosen.index(slot)]] if slot in chosen else silent[slot])
+def every_alignment(model, source, fed, written):
+    """p(y | x): each choice of slots, in order and the last among them, writes, and those between do not."""
+    letters = model.head(model.encoder(source).vectors)[0].unflatten(-1, (model.slots, -1)).flatten(0, 1)  # (N, 1 + V)
+    told = model.history(fed, model.history.start())[0][0]  # (T, 1 + V)
+    said = (letters[None] + told[:, None]).softmax(-1)  # (T, N, 1 + V)
+    slots, total = len(letters), 0.0
+    for chosen in combinations(range(slots), len(written) - 1):
+        p, last = torch.ones(()), -1
+        for t, slot in enumerate([*chosen, slots]):
+            p = p * said[t, last + 1 : slot, 0].prod()
+            p = p * (said[t, slot, 1 + written[t]] if slot < slots else 1.0)
+            last = slot
         total = total + p
     return total
 
@@ -33,15 +36,16 @@ def every_alignment(state, written):
 @names
 @pytest.mark.parametrize("length", [0, 1, 2, 3])
 def test_the_probability_is_the_sum_over_all_alignments(name, length):
-    model = make(name)
+    model, source = make(name), some_source(1, 3)
     with torch.no_grad():
-        model.head.bias.view(model.slots, -1)[:, 1 + STOP] = -40.0  # only the last slot writes the stop token
-        state = model.start(some_source(1, 3))
+        torch.nn.init.normal_(model.history.head.W.weight)
+        model.head.bias.view(model.slots, -1)[:, 1 + STOP] = -60.0  # only the last slot writes the stop token
         others = [token for token in range(VOCABULARY) if token != STOP]
         text = [others[(7 * i + 3) % len(others)] for i in range(length)] + [STOP]
-        scores, _ = model(torch.tensor([[1, *text[:-1]]]), state)
+        fed = torch.tensor([[1, *text[:-1]]])
+        scores, _ = model(fed, model.start(source))
         found = (scores.exp() - DOUBT)[0, torch.arange(len(text)), torch.tensor(text)].prod()
-    torch.testing.assert_close(found, every_alignment(state, text))
+        torch.testing.assert_close(found, every_alignment(model, source, fed, text))
 
 
 @names

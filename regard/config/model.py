@@ -183,7 +183,12 @@ class Transducer(Settings):
     encoder: Recurrent | Transformer = field(default_factory=lambda: _small_encoder())
     slots: int = at_least(1, 3)
     """How many tokens each source token can write at most."""
+    history: Recurrent | Transformer = field(default_factory=lambda: Recurrent("gru", width=128, layers=1, dropout=0.3))
+    """Reads what has been written so far: which sounds follow which."""
     kind: Literal["transducer"] = "transducer"
+
+    def check(self) -> None:
+        _reads_forwards(self.history, "a transducer's history")
 
 
 ModelConfig = LanguageModel | Seq2Seq | Classifier | Tagger | Transducer

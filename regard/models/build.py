@@ -54,7 +54,9 @@ def build(settings: config.ModelConfig, vocabulary: int, source_vocabulary: int 
     dropped = dropout if isinstance(settings.encoder, config.Recurrent) else 0.0
     encoder = text_encoder(settings.encoder, source_vocabulary or vocabulary, dropped)
     if isinstance(settings, config.Transducer):
-        return Transducer(encoder, nn.Linear(width, settings.slots * (1 + vocabulary)), settings.slots, dropout)
+        outcomes = 1 + vocabulary  # a slot may also write nothing
+        history = decoder(decoder_layer(settings.history), settings.history, outcomes, tied=False)
+        return Transducer(encoder, nn.Linear(width, settings.slots * outcomes), settings.slots, dropout, history)
     head = nn.Linear(width, vocabulary)
     if isinstance(settings, config.Tagger):
         return Tagger(encoder, head, dropout)

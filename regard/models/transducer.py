@@ -12,6 +12,7 @@ from regard.layers.dropout import Dropout
 from regard.layers.layer import last_kept
 from regard.layers.state import State
 from regard.layers.tap import Tap, listening
+from regard.models.decoder import Decoder
 from regard.models.encoder import Encoder
 from regard.models.model import Model, Source, check_fed
 from regard.special import STOP
@@ -24,70 +25,89 @@ DOUBT = 1e-6  # no token is impossible
 class Transducer(Model):
     """Each token read offers K slots; a slot writes one token or nothing; slots speak in their order.
 
-        log p_s = log softmax(W_k h_i),  over "nothing" and the V tokens, for slot s = (i, k)
-        a_t(s)  = Σ_{s' < s} α_{t−1}(s') Π_{s' < r < s} p_r(nothing)   all between the last that spoke and s say nothing
-        p(y_t)  = Σ_s a_t(s) p_s(y_t),     α_t(s) ∝ a_t(s) p_s(y_t)    which slot was it that wrote y_t?
+        log p_s(· | y_<t) = log softmax(W_k h_i + U g_t),  over "nothing" and the V tokens, for slot s = (i, k)
+        a_t(s) = Σ_{s' < s} α_{t−1}(s') Π_{s' < r < s} p_r(nothing | y_<t)     nobody between the last that spoke and s
+        p(y_t) = Σ_s a_t(s) p_s(y_t | y_<t),  α_t(s) ∝ a_t(s) p_s(y_t | y_<t)  which slot was it that wrote y_t?
 
-    Behind all slots stands one that writes the stop token. The sum over all alignments is exact: what is learnt is
-    p(y | x) itself, as with CTC (Graves et al. 2006), here without merging repeats, and with hard monotonic attention
-    (Wu and Cotterell 2019). A slot does not know what was written before it, so that there is little to learn by heart.
-    Of what is fed, the first token says no more than: begin.
+    h_i is what the encoder made of the i-th token, U g_t the scores of a language model for what may come next. Behind
+    all slots stands one that writes the stop token. The sum over all alignments is exact: what is learnt is p(y | x)
+    itself, as in Graves (2012), here with K slots where there any number of tokens may be written at one place. Scores
+    are added, so that what a letter sounds like is learnt apart from which sounds follow which: a word has one stress,
+    whichever vowel it is on.
 
-    The state, with N = S·K + 1 slots: log a_t (B, N); Σ_{r < s} log p_r(nothing) (B, N); log p_s (B, N, V); where the
-    source ends (B,); whether anything has been fed (B,).
+    The state, with N = S·K slots: log α_t, in front of the slots the beginning, behind them the end (B, N + 2); W_k h_i
+    (B, N, 1 + V); U g_t (B, 1, 1 + V); the language model's own; which source tokens are real (B, S); whether anything
+    has been fed (B,).
     """
 
-    def __init__(self, encoder: Encoder, head: nn.Linear, slots: int, dropout: float) -> None:
+    def __init__(self, encoder: Encoder, head: nn.Linear, slots: int, dropout: float, history: Decoder) -> None:
         super().__init__()
         self.encoder = encoder
         self.head = head  # (D → K·(1 + V))
         self.slots = slots
         self.dropout = Dropout(dropout)
+        self.history = history  # scores of 1 + V
         self.cross_attention = Alignment()
         _one_token_each(head.bias.data.view(slots, -1))
+        for parameter in history.head.parameters():
+            nn.init.zeros_(parameter)  # at first the letters alone decide
 
     def start(self, source: Source | None = None, batch: int = 1) -> State:
         if source is None:
             raise UserError("a transducer wants a source, found none; call start(Source(tokens))")
         vectors, keep = self.encoder(source)[:2]
-        scores = self.head(self.dropout(vectors)).unflatten(-1, (self.slots, -1))  # (B, S, K, 1 + V)
-        said = (scores.float() if scores.dtype == torch.bfloat16 else scores).log_softmax(-1)
-        nothing, tokens = said[..., 0], said[..., 1:]
-        if keep is not None:  # padding says nothing
-            nothing = nothing.masked_fill(~keep[..., None], 0.0)
-            tokens = tokens.masked_fill(~keep[..., None, None], NEVER)
-        silence = F.pad(nothing.flatten(1).cumsum(1), (1, 0))  # (B, N)
-        end = torch.full_like(tokens[:, 0, :1], HARDLY)
-        end[..., STOP] = 0.0
-        everyone = torch.cat([tokens.flatten(1, 2), end], 1)  # (B, N, V)
-        ends = torch.full_like(silence[:, 0], vectors.shape[1] - 1).long() if keep is None else last_kept(keep)
-        return silence, silence, everyone, ends, torch.zeros_like(ends, dtype=torch.bool)
+        letters = self.head(self.dropout(vectors)).unflatten(-1, (self.slots, -1)).flatten(1, 2)  # (B, N, 1 + V)
+        letters = letters.float() if letters.dtype == torch.bfloat16 else letters
+        rows, slots, _ = letters.shape
+        spoke = letters.new_full((rows, slots + 2), NEVER)
+        spoke[:, 0] = 0.0
+        real = torch.ones_like(vectors[..., 0], dtype=torch.bool) if keep is None else keep
+        begun = torch.zeros_like(real[:, 0])
+        return spoke, letters, torch.zeros_like(letters[:, :1]), self.history.start(batch=rows), real, begun
 
     def forward(
         self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B T V"], State]:
         check_fed(tokens, state)
-        reached, silence, said, ends, begun = state
+        spoke, letters, told, remembered, real, begun = state
+        scores, remembered = self.history(tokens, remembered, keep)
+        told = _latest(torch.cat([told, scores.to(told.dtype)], 1), keep)  # (B, 1 + T, 1 + V): first, what came before
+        silence, said = self._said(letters, told, real)
+        wrote = said[:, :-1].gather(3, tokens[:, :, None, None].expand(-1, -1, said.shape[2], 1)).squeeze(3)
+        reached = _next(spoke, silence[:, 0])
         at_each_step = []
-        for t, token in enumerate(tokens.unbind(1)):
-            real = torch.ones_like(begun) if keep is None else keep[:, t]
-            spoke = reached + said.gather(2, token[:, None, None].expand(-1, said.shape[1], 1)).squeeze(2)
-            reached = torch.where((begun & real)[:, None], _next(spoke, silence), reached)
-            begun = begun | real
+        for t in range(tokens.shape[1]):
+            fed = torch.ones_like(begun) if keep is None else keep[:, t]
+            now = F.pad(reached + wrote[:, t], (1, 0), value=NEVER).log_softmax(1)
+            spoke = torch.where((begun & fed)[:, None], now, spoke)
+            begun = begun | fed
+            reached = _next(spoke, silence[:, t + 1])
             at_each_step.append(reached)
-        weights = torch.stack(at_each_step, 1).exp()  # a_t(s), (B, T, N)
+        weights = torch.stack(at_each_step, 1).exp()  # a_t(s), (B, T, N + 1)
         if listening(self.cross_attention):
-            weights = weights * self._watched(weights, silence, ends)
+            weights = weights * self._watched(weights, silence[:, 1:], last_kept(real))
         with torch.autocast(tokens.device.type, enabled=False):  # many small numbers are added up
-            probabilities = torch.bmm(weights, said.exp())
-        return torch.log(probabilities + DOUBT), (reached, silence, said, ends, begun)
+            probabilities = torch.einsum("btn,btnv->btv", weights, said[:, 1:].exp())
+        return torch.log(probabilities + DOUBT), (spoke, letters, told[:, -1:], remembered, real, begun)
+
+    def _said(
+        self, letters: Float[Tensor, "B N V1"], told: Float[Tensor, "B T V1"], real: Bool[Tensor, "B S"]
+    ) -> tuple[Float[Tensor, "B T N1"], Float[Tensor, "B T N1 V"]]:
+        """Σ_{r < s} log p_r(nothing | y_<t), and log p_s(· | y_<t), both with the slot at the end."""
+        said = (letters[:, None] + told[:, :, None]).log_softmax(-1)
+        padding = ~real.repeat_interleave(self.slots, 1)[:, None]  # says nothing
+        nothing = said[..., 0].masked_fill(padding, 0.0)
+        tokens = said[..., 1:].masked_fill(padding[..., None], NEVER)
+        end = torch.full_like(tokens[:, :, :1], HARDLY)
+        end[..., STOP] = 0.0
+        return F.pad(nothing.cumsum(2), (1, 0)), torch.cat([tokens, end], 2)
 
     def _watched(
-        self, weights: Float[Tensor, "B T N"], silence: Float[Tensor, "B N"], ends: Int[Tensor, " B"]
-    ) -> Float[Tensor, "B T N"]:
+        self, weights: Float[Tensor, "B T N1"], silence: Float[Tensor, "B T N1"], ends: Int[Tensor, " B"]
+    ) -> Float[Tensor, "B T N1"]:
         """Shows which source token writes next, the end counted to the last; by how much a listener changed a slot."""
-        speak = F.pad(-torch.expm1(silence.diff(dim=1)), (0, 1), value=1.0)  # 1 − p_s(nothing)
-        heard = weights * speak[:, None]
+        speak = F.pad(-torch.expm1(silence.diff(dim=2)), (0, 1), value=1.0)  # 1 − p_s(nothing)
+        heard = weights * speak
         tokens = heard[..., :-1].unflatten(2, (-1, self.slots)).sum(3)  # (B, T, S)
         tokens = tokens + F.one_hot(ends, tokens.shape[2])[:, None] * heard[..., -1:]
         changed = self.cross_attention.weights(tokens[:, None])[:, 0] / tokens.clamp(min=torch.finfo(tokens.dtype).tiny)
@@ -115,9 +135,15 @@ class Alignment(nn.Module):
         self.weights = Tap("B H T S")
 
 
-def _next(spoke: Float[Tensor, "B N"], silence: Float[Tensor, "B N"]) -> Float[Tensor, "B N"]:
-    """log a_{t+1} from log (a_t(s) p_s(y_t)). Behind the last slot there is none: it writes the stop token again."""
-    spoke = spoke.log_softmax(1)  # log α_t
-    later = silence[:, 1:] + torch.logcumsumexp(spoke[:, :-1] - silence[:, 1:], 1)
-    first = torch.full_like(later[:, :1], NEVER)
-    return torch.cat([first, later[:, :-1], torch.logaddexp(later[:, -1:], spoke[:, -1:])], 1)
+def _next(spoke: Float[Tensor, "B N2"], silence: Float[Tensor, "B N1"]) -> Float[Tensor, "B N1"]:
+    """log a_{t+1} from log α_t. Behind the end there is nobody: it writes the stop token again."""
+    later = silence + torch.logcumsumexp(spoke[:, :-1] - silence, 1)
+    return torch.cat([later[:, :-1], torch.logaddexp(later[:, -1:], spoke[:, -1:])], 1)
+
+
+def _latest(told: Float[Tensor, "B T1 V1"], keep: Bool[Tensor, "B T"] | None) -> Float[Tensor, "B T1 V1"]:
+    """Where a token is padding, what was told before it."""
+    if keep is None:
+        return told
+    places = torch.arange(1, told.shape[1], device=told.device) * keep
+    return told.gather(1, F.pad(places.cummax(1).values, (1, 0))[..., None].expand_as(told))
