@@ -84,8 +84,11 @@ def _open(folder: Folder, recipe: Recipe | None, report: Report) -> None:
 
 
 def _same(there: dict[str, Any], here: dict[str, Any], path: Path) -> None:
-    """A run goes on only with its own data, text and model; how it trains may change."""
+    """A run goes on only with its own data, text, model and optimiser; how else it trains may change."""
     remedy = "choose another folder with --run, or delete it"
+    optimisers = there["train"]["optimiser"], here["train"]["optimiser"]
+    if len(set(optimisers)) > 1:  # what one remembers means nothing to the other
+        raise UserError(f"{path} holds a run with another train.optimiser ({', here '.join(optimisers)}); {remedy}")
     if isinstance(here["model"], dict) and here["model"].get("start_from"):  # these two came from the run named there
         here = {**here, "text": there["text"], "model": {**here["model"], "encoder": there["model"].get("encoder")}}
     for section in ("data", "text", "pictures", "model"):
