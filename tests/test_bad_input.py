@@ -298,8 +298,8 @@ def test_going_on_with_other_data(refused, said):
     assert refused("train", name, "--run", "r", "--text.kind", "bytes") == (
         "r holds a run with another text.kind (characters, here bytes); choose another folder with --run, or delete it"
     )
-    assert refused("train", "r", "--train.optimiser", "muon") == (
-        "r holds a run with another train.optimiser (adamw, here muon); choose another folder with --run, or delete it"
+    assert refused("train", "r", "--train.optimiser", "adamw") == (
+        "r holds a run with another train.optimiser (muon, here adamw); choose another folder with --run, or delete it"
     )
     where = tiny.write_text(Path.cwd()).resolve()
     assert refused("train", "--data.train", where, "--data.share", "0.1", "--text.kind", "characters",

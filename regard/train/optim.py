@@ -38,8 +38,8 @@ class Muon(torch.optim.Optimizer):
 
         M ← μ M + (1 − μ) G,    O ≈ U Vᵀ where (1 − μ) G + μ M = U Σ Vᵀ,    W ← (1 − η λ) W − 0.8 η √max(R, C) O
 
-    For W (R, C). torch.optim.Muon is the same, but in bfloat16 everywhere: where a processor has no such numbers that is
-    fifty times slower than 32 bits.
+    For W (R, C). torch.optim.Muon is the same, but in bfloat16 everywhere: where a processor has no such numbers that
+    is fifty times slower than 32 bits.
     """
 
     def __init__(self, matrices: list[nn.Parameter], rate: float, decay: float, momentum: float = 0.95) -> None:
