@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from zoo import TRANSDUCERS, VOCABULARY, begin, make, some_source, tokens
 
 from regard import Recurrent, Source, Transducer, build
+from regard.errors import UserError
 from regard.layers.tap import listen
 from regard.look.alignment import weights_over_source
 from regard.look.trace import trace
@@ -82,6 +83,13 @@ def test_a_source_token_that_is_silenced_writes_nothing(name):
     with listen({model.cross_attention.weights: torch.zeros_like}):
         silenced = model(fed, state)[0].exp()
     torch.testing.assert_close(silenced, torch.full_like(silenced, DOUBT))
+
+
+def test_sentences_are_refused_before_the_memory_is_full(monkeypatch):
+    model = make("transducer-bilstm")
+    monkeypatch.setattr("regard.models.transducer.MOST", 1000)
+    with pytest.raises(UserError, match=r"is for words, found 5 tokens beside 7 of .* 2 at once; use kind"):
+        model(tokens(2, 6), model.start(some_source(2, 5)))
 
 
 SOUNDS = {4: [4], 5: [5, 5], 6: [], 7: [6, 7, 8]}  # what each letter writes; letter 8 changes the one behind it

@@ -20,6 +20,7 @@ from regard.special import STOP
 NEVER = -1e4  # log p of what cannot be; finite, so that no gradient is NaN
 HARDLY = -50.0  # the same for more tokens than there are slots: whoever feeds them is at the end, and nowhere else
 DOUBT = 1e-6  # no token is impossible
+MOST = 1 << 29  # scores at once: 2 GB of them, of which training keeps several
 
 
 class Transducer(Model):
@@ -94,6 +95,11 @@ class Transducer(Model):
         self, letters: Float[Tensor, "B N V1"], told: Float[Tensor, "B T V1"], real: Bool[Tensor, "B S"]
     ) -> tuple[Float[Tensor, "B T N1"], Float[Tensor, "B T N1 V"]]:
         """Σ_{r < s} log p_r(nothing | y_<t), and log p_s(· | y_<t), both with the slot at the end."""
+        if letters.numel() * told.shape[1] > MOST:
+            raise UserError(
+                f"a transducer is for words, found {real.shape[1]} tokens beside {told.shape[1]} "
+                f"of {told.shape[2]} kinds, {len(real)} at once; use kind = 'seq2seq', or a smaller batch"
+            )
         said = (letters[:, None] + told[:, :, None]).log_softmax(-1)
         padding = ~real.repeat_interleave(self.slots, 1)[:, None]  # says nothing
         nothing = said[..., 0].masked_fill(padding, 0.0)
