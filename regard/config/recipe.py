@@ -71,7 +71,7 @@ class Train(Settings):
     """In how many parts a batch is computed: more parts, less memory, the same update."""
     optimiser: Literal["muon", "adamw"] = "muon"
     """How gradients become steps; muon learns more from each update, adamw suits some hundred examples better."""
-    rate: float = above_zero(0.002)
+    rate: float = above_zero(0.004)
     """The highest learning rate."""
     schedule: Literal["cosine", "inverse-square-root", "constant"] = "cosine"
     """How the rate falls after the warm-up."""
