@@ -288,6 +288,16 @@ def test_a_run_without_its_tokens(refused, said):
     assert said("evaluate", "r", "--data", "tides.txt")[0] == 0
 
 
+def test_going_on_with_another_optimisers_memory(refused, said):
+    """A run from before there was a choice does not name its optimiser."""
+    assert said("train", write_recipe("lm-rnn", steps=2), "--run", "r", "--train.optimiser", "adamw")[0] == 0
+    config = Path("r/config.toml")
+    config.write_text(config.read_text().replace('optimiser = "adamw"\n', "").replace("steps = 2", "steps = 4"))
+    assert refused("train", "r") == "the checkpoint is of another optimiser; name that one under [train] in config.toml"
+    config.write_text(config.read_text().replace("[train]\n", '[train]\noptimiser = "adamw"\n'))
+    assert said("train", "r")[0] == 0
+
+
 def test_going_on_with_other_data(refused, said):
     name = write_recipe("lm-rnn", steps=2)
     assert said("train", name, "--run", "r")[0] == 0

@@ -61,12 +61,11 @@ class Checkpoint:
 
     def restore_optimiser(self, optimiser: torch.optim.Optimizer) -> None:
         parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
-        if any(
-            value.dim() and value.shape != parameters[number].shape
-            for number, values in self.optimiser.items()
-            for value in values.values()
-        ):
-            raise UserError("the checkpoint is of another optimiser; name it with --train.optimiser")
+        wanted = [
+            "momentum_buffer" if "momentum" in g else "exp_avg" for g in optimiser.param_groups for _ in g["params"]
+        ]
+        if any(wanted[number] not in values for number, values in self.optimiser.items()):
+            raise UserError("the checkpoint is of another optimiser; name that one under [train] in config.toml")
         memory = {
             number: {name: shared_like(value, parameters[number]) for name, value in values.items()}
             for number, values in self.optimiser.items()
