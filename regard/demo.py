@@ -26,9 +26,9 @@ RECIPE = Recipe(
         similarity="additive",
         tied=True,
     ),
-    train=Train(  # the same on every machine
-        steps=1000, batch=2000, optimiser="adamw", rate=0.006, warmup=50, evaluate=250, precision="float32"
-    ),
+    train=Train(
+        steps=1000, batch=2000, rate=0.006, warmup=50, evaluate=250, precision="float32"
+    ),  # the same on every machine
 )
 
 

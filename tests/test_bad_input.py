@@ -289,12 +289,12 @@ def test_a_run_without_its_tokens(refused, said):
 
 
 def test_going_on_with_another_optimisers_memory(refused, said):
-    """A run from before there was a choice does not name its optimiser."""
-    assert said("train", write_recipe("lm-rnn", steps=2), "--run", "r", "--train.optimiser", "adamw")[0] == 0
+    """Whoever edits the config of a run finds out before anything is lost."""
+    assert said("train", write_recipe("lm-rnn", steps=2), "--run", "r", "--train.optimiser", "muon")[0] == 0
     config = Path("r/config.toml")
-    config.write_text(config.read_text().replace('optimiser = "adamw"\n', "").replace("steps = 2", "steps = 4"))
+    config.write_text(config.read_text().replace('"muon"', '"adamw"').replace("steps = 2", "steps = 4"))
     assert refused("train", "r") == "the checkpoint is of another optimiser; name that one under [train] in config.toml"
-    config.write_text(config.read_text().replace("[train]\n", '[train]\noptimiser = "adamw"\n'))
+    config.write_text(config.read_text().replace('"adamw"', '"muon"'))
     assert said("train", "r")[0] == 0
 
 
@@ -308,8 +308,8 @@ def test_going_on_with_other_data(refused, said):
     assert refused("train", name, "--run", "r", "--text.kind", "bytes") == (
         "r holds a run with another text.kind (characters, here bytes); choose another folder with --run, or delete it"
     )
-    assert refused("train", "r", "--train.optimiser", "adamw") == (
-        "r holds a run with another train.optimiser (muon, here adamw); choose another folder with --run, or delete it"
+    assert refused("train", "r", "--train.optimiser", "muon") == (
+        "r holds a run with another train.optimiser (adamw, here muon); choose another folder with --run, or delete it"
     )
     where = tiny.write_text(Path.cwd()).resolve()
     assert refused("train", "--data.train", where, "--data.share", "0.1", "--text.kind", "characters",

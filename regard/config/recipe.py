@@ -69,9 +69,9 @@ class Train(Settings):
     """Tokens in a row of a language model's batch: how far gradients reach back."""
     accumulate: int = at_least(1, 1)
     """In how many parts a batch is computed: more parts, less memory, the same update."""
-    optimiser: Literal["muon", "adamw"] = "muon"
-    """How gradients become steps; muon learns more from each update, adamw suits some hundred examples better."""
-    rate: float = above_zero(0.004)
+    optimiser: Literal["adamw", "muon"] = "adamw"
+    """How gradients become steps; muon, at about 0.004, learns more from each update where examples are many."""
+    rate: float = above_zero(0.002)
     """The highest learning rate."""
     schedule: Literal["cosine", "inverse-square-root", "constant"] = "cosine"
     """How the rate falls after the warm-up."""

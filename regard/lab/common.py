@@ -36,7 +36,6 @@ def recipe(
     train = Train(
         steps=steps,
         batch=batch,
-        optimiser="adamw",  # as in the notes' day, and without rounding that depends on the machine
         rate=rate,
         length=length,
         warmup=steps // 10,
