@@ -252,7 +252,7 @@ def test_what_a_killed_process_left_half_written_is_swept_away(tmp_path):
 @pytest.mark.parametrize("name", ["lm-lstm", "lm-transformer", "seq2seq-lstm-attention", "seq2seq-transformer"])
 @pytest.mark.parametrize("parts", [4, 24])
 def test_a_batch_in_parts_is_the_same_update(name, parts, tmp_path):
-    plan = without_dropout(recipe(tmp_path, name, steps=6, evaluate=6, optimiser="adamw"))  # muon rounds to 16 bits
+    plan = without_dropout(recipe(tmp_path, name, steps=6, evaluate=6))
     quietly(plan, tmp_path / "whole")
     quietly(replace(plan, train=replace(plan.train, accumulate=parts)), tmp_path / "parts")
     whole, divided = (load_file(tmp_path / path / "model.safetensors") for path in ("whole", "parts"))
@@ -284,7 +284,8 @@ def test_two_processes_train_as_one(name, settings, tmp_path):
     assert done.returncode == 0, done.stderr
     assert log_of(tmp_path / "both")[-1]["step"] == 8
     quietly(plan, tmp_path / "both")
-    assert held_out_losses(tmp_path / "both") == pytest.approx(held_out_losses(tmp_path / "alone"), rel=1e-4)
+    near = 1e-4 if "optimiser" in settings else 1e-5  # muon rounds to 16 bits
+    assert held_out_losses(tmp_path / "both") == pytest.approx(held_out_losses(tmp_path / "alone"), rel=near)
 
 
 # In 16 bits
