@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import regard
-from regard import LanguageModel, Recurrent, Seq2Seq, Source, Transformer, UserError, build
+from regard import LanguageModel, Recurrent, Seq2Seq, Source, Transformer, UserError, Vision, build
 from regard.layers.attention import Heads, attend_to_inputs
 from regard.layers.position import Rotary, Sinusoid
 
@@ -46,6 +46,16 @@ MISTAKES = {
         lambda: Transformer(positions="rotary", join="concatenate"),
         "join 'concatenate' wants positions 'learned' or 'sinusoid', found 'rotary', "
         "which adds no numbers to a token; use join 'add'",
+    ),
+    "a source turned, but not the target": (
+        lambda: Transformer(positions="sinusoid", source_positions="rotary"),
+        "source_positions 'rotary' wants positions 'rotary', found 'sinusoid': the queries are turned once for both; "
+        "set both, or leave source_positions at 'none'",
+    ),
+    "a picture has no order": (
+        lambda: Seq2Seq(Vision(), Transformer(source_positions="rotary")),
+        "source_positions 'rotary' wants a source in the order of its target, found a picture, "
+        "whose regions have none; use source_positions 'none'",
     ),
     "positions wider than the model": (
         lambda: Transformer(width=16, positions="learned", join="concatenate", position_width=16),

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 import regard
-from regard.layers.attention import Heads, SelfAttention
+from regard.layers.attention import CrossAttention, CrossAttentionByPlace, Heads, SelfAttention
 from regard.layers.dropout import Dropout
 from regard.layers.history import History, Sight, View
+from regard.layers.layer import Encoded
 from regard.layers.position import Rotary, Sinusoid, turned
 
 
@@ -63,6 +64,34 @@ def test_bilinear_scores_turn_as_well():
     scores = seen["scores"][0, 0]
     torch.testing.assert_close(scores.diagonal(), scores[0, 0].expand(4))  # the same token, the same distance
     torch.testing.assert_close(scores.diagonal(1), scores[0, 1].expand(3))
+
+
+def across(layer: CrossAttention, source: torch.Tensor, keep: torch.Tensor | None) -> torch.Tensor:
+    """Scores (T, S) of four equal queries against a source."""
+    state = layer.start(1, Encoded(source, keep, source[:, -1], None))
+    turn = Rotary(8).turn(torch.arange(4)[None], 4)
+    with regard.trace(layer, "scores") as seen:
+        layer(torch.ones(1, 4, 8), state, Sight(View(), View(), turn))
+    return seen["scores"][0, 0]
+
+
+def test_attention_to_the_source_by_place_sees_the_distance_alone():
+    same = torch.randn(1, 1, 8).expand(1, 5, 8)
+    scores = across(CrossAttentionByPlace(8, Heads.of(8, 1), 8), same, None)
+    for distance in (-2, 0, 1):
+        diagonal = scores.diagonal(distance)
+        torch.testing.assert_close(diagonal, diagonal[0].expand_as(diagonal))
+    assert (scores[0] - scores[0, 0]).abs().max() > 1e-3
+    plain = across(CrossAttention(8, Heads.of(8, 1), 8), same, None)
+    torch.testing.assert_close(plain, plain[0, 0].expand(4, 5))  # without it a place cannot be told
+
+
+def test_padding_does_not_move_a_source_s_places():
+    layer, source = CrossAttentionByPlace(8, Heads.of(8, 1), 8), torch.randn(1, 5, 8)
+    gaps = torch.tensor([[False, True, True, False, True, True, True]])
+    padded = torch.zeros(1, 7, 8)
+    padded[gaps] = source[0]
+    torch.testing.assert_close(across(layer, padded, gaps)[:, gaps[0]], across(layer, source, None))
 
 
 def test_positions_count_what_is_kept():

@@ -67,6 +67,7 @@ SEQ2SEQ = {
     },
     "seq2seq-transformer": Seq2Seq(blocks(), blocks()),
     "seq2seq-transformer-learned": Seq2Seq(blocks(positions="learned"), blocks(positions="learned")),
+    "seq2seq-transformer-by-place": Seq2Seq(blocks(), blocks(source_positions="rotary")),
     "seq2seq-transformer-lstm": Seq2Seq(blocks(), cells("lstm")),
     "seq2seq-bigru-transformer": Seq2Seq(cells("gru", bidirectional=True), blocks()),
 }

@@ -51,6 +51,8 @@ class Transformer(Settings):
     """How a query and a key are compared."""
     positions: Literal["none", "learned", "sinusoid", "rotary"] = "rotary"
     """What tells the model where a token stands."""
+    source_positions: Literal["none", "rotary"] = "none"
+    """For a decoder: what tells attention to the source how far ahead or behind a word stands."""
     join: Literal["add", "concatenate"] = "add"
     """How learned or sinusoid positions come to the tokens: x + p or [x; p]."""
     position_width: int = at_least(0, 0)
@@ -73,6 +75,11 @@ class Transformer(Settings):
             )
         if self.positions == "rotary" and self.keys % 2:
             raise UserError(f"rotary positions turn pairs: the key width of a head must be even, found {self.keys}")
+        if self.source_positions == "rotary" and self.positions != "rotary":
+            raise UserError(
+                f"source_positions 'rotary' wants positions 'rotary', found '{self.positions}': "
+                "the queries are turned once for both; set both, or leave source_positions at 'none'"
+            )
         if self.join == "concatenate" and self.positions not in ("learned", "sinusoid"):
             raise UserError(
                 f"join 'concatenate' wants positions 'learned' or 'sinusoid', found '{self.positions}', "
@@ -134,6 +141,11 @@ class Seq2Seq(Settings):
         _reads_forwards(self.decoder, "a decoder")
         widths = f"found {self.encoder.width} and {self.decoder.width}"
         if isinstance(self.decoder, Transformer):
+            if self.decoder.source_positions == "rotary" and isinstance(self.encoder, Vision):
+                raise UserError(
+                    "source_positions 'rotary' wants a source in the order of its target, found a picture, "
+                    "whose regions have none; use source_positions 'none'"
+                )
             if self.context != "attention":
                 raise UserError(
                     f"context '{self.context}' wants a recurrent decoder, found a transformer, "

@@ -17,9 +17,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.errors import UserError, unknown
-from regard.layers.history import Sight, View
+from regard.layers.history import Sight, View, positions
 from regard.layers.layer import Encoded
-from regard.layers.position import Turn, turned
+from regard.layers.position import Rotary, Turn, turned
 from regard.layers.state import Growing, State
 from regard.layers.tap import Tap, listening
 
@@ -285,6 +285,28 @@ class CrossAttention(MultiHead):
 
     def forward(self, x: Tensor, state: State, sight: Sight) -> tuple[Tensor, State]:
         return self.look(x, state, sight.source), state
+
+
+class CrossAttentionByPlace(CrossAttention):
+    """The same with queries and keys turned by their places, t in the target and s in the source.
+
+    q_t · k_s then depends on t − s too: where both sides go along with each other, a head starts out near its word
+    instead of having to find it by what it means. Queries are turned as in self-attention. (Su et al. 2021)
+    """
+
+    def __init__(self, width: int, heads: Heads, inputs: int, kind: str = "scaled") -> None:
+        super().__init__(width, heads, inputs, kind)
+        self.rotary = Rotary(heads.key_width)
+
+    def start(self, batch: int, source: Encoded | None) -> State:
+        assert source is not None
+        vectors = source.vectors
+        rows, length = vectors.shape[:2]
+        where, _ = positions(torch.zeros(rows, dtype=torch.long, device=vectors.device), length, source.keep)
+        return self.read(vectors, turn=self.rotary.turn(where, length))
+
+    def forward(self, x: Tensor, state: State, sight: Sight) -> tuple[Tensor, State]:
+        return self.look(x, state, sight.source, sight.turn), state
 
 
 class SelfAttention(Attention):

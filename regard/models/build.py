@@ -8,7 +8,7 @@ from torch import nn
 
 from regard import config
 from regard.errors import UserError
-from regard.layers.attention import CrossAttention, Heads, SelfAttention, attend_to_inputs
+from regard.layers.attention import CrossAttention, CrossAttentionByPlace, Heads, SelfAttention, attend_to_inputs
 from regard.layers.block import Block, CausalTransformer, FeedForward, NormAfter, NormBefore, Transformer
 from regard.layers.context import AttendedContext, Copied, FixedContext, Started
 from regard.layers.embedding import Embedding, Head, TiedHead
@@ -28,6 +28,7 @@ from regard.models.transducer import Transducer
 CELLS: dict[str, type[Recurrent]] = {"rnn": RNN, "lstm": LSTM, "gru": GRU}
 NORMS: dict[str, type[nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
 ACTIVATIONS: dict[str, type[nn.Module]] = {"gelu": nn.GELU, "relu": nn.ReLU}
+CROSS_ATTENTIONS: dict[str, type[CrossAttention]] = {"none": CrossAttention, "rotary": CrossAttentionByPlace}
 RESIDUALS: dict[str, type[NormBefore]] = {"before": NormBefore, "after": NormAfter}
 SMALL: dict[str, Callable[[int, int], Body]] = {"vgg": small_vgg, "residual": small_residual}
 LARGE: dict[str, Callable[[], Body]] = {"vgg16": vgg_16, "resnet50": resnet_50}
@@ -146,7 +147,8 @@ def transformer(kind: type[Transformer], settings: config.Transformer, source_wi
     def block() -> Block:
         parts: dict[str, nn.Module] = {"self_attention": SelfAttention(width, heads, similarity)}
         if source_width is not None:
-            parts["cross_attention"] = CrossAttention(width, heads, source_width, similarity)
+            across = CROSS_ATTENTIONS[settings.source_positions]
+            parts["cross_attention"] = across(width, heads, source_width, similarity)
         parts["feed_forward"] = FeedForward(width, inner, ACTIVATIONS[settings.activation]())
         return Block(parts, lambda: RESIDUALS[settings.norm_place](norm(), settings.dropout))
 
