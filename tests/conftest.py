@@ -5,6 +5,8 @@ import pytest
 import torch
 from jaxtyping import install_import_hook
 
+# What these assert is told in full, as in a test.
+pytest.register_assert_rewrite("asking", "reading", "refusals", "tabs", "trainings", "typed")
 install_import_hook(["regard.layers", "regard.models", "regard.look"], "beartype.beartype")
 
 hypothesis.settings.register_profile("regard", deadline=None, max_examples=8, derandomize=True, database=None)
@@ -18,3 +20,9 @@ def _same_every_time():
     torch.manual_seed(0)
     yield
     torch.set_default_dtype(torch.float32)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder for a test to itself, whose files it names without a path."""
+    monkeypatch.chdir(tmp_path)

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import test_captions
+import albums
+import pytest
 import tiny
 
 from regard.page.answers import Answers
@@ -38,7 +39,7 @@ def make_runs(folder: Path, families: list[str]) -> list[Run]:
         place = folder / family
         place.mkdir()
         name = FAMILIES[family]
-        recipe = tiny.recipe(place, name, steps=2) if name else test_captions.recipe(place, steps=2)
+        recipe = tiny.recipe(place, name, steps=2) if name else albums.recipe(place, steps=2)
         train(recipe, place / "run", Report(quiet=True))
         (place / "run").rename(folder / f"{family}-run")
         found.append(load_run(folder / f"{family}-run"))
@@ -57,3 +58,10 @@ def serving(runs: list[Run]) -> Iterator[Server]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def server(runs) -> Iterator[Server]:
+    """The same for the whole of a test file that takes it by name, about the file's own runs."""
+    with serving(runs) as server:
+        yield server

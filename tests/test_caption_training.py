@@ -1,19 +1,19 @@
-"""From a folder of pictures to captions, as people type it; and what they read when something is wrong."""
+"""Training a captioner: its batches, how it goes on, what it is judged by, and published weights."""
 
 import json
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+import albums
 import numpy as np
 import pytest
 import tiny
 import torch
-from PIL import Image
+from albums import COLOURS, DECODERS, EYES, USUAL, album, recipe
 from test_vision import resnet_file, vgg_file
 
-from regard.cli import main
-from regard.config import Data, Pictures, Recipe, Recurrent, Seq2Seq, Text, Train, Transformer, Vision
+from regard.config import Data, Pictures, Recipe, Recurrent, Seq2Seq, Text, Train, Vision
 from regard.data.batch import Captions
 from regard.data.corpora.scenes import SIDE, captioned, scenes
 from regard.errors import UserError
@@ -26,44 +26,10 @@ from regard.train.pointing import pointing
 from regard.train.prepare import material, prepare
 from regard.train.report import Report
 
-COLOURS = {"red": (230, 20, 20), "green": (20, 200, 20), "blue": (20, 20, 230)}
-EYES = Vision("residual", width=16, stages=2, channels=4, dropout=0.1)
-DECODERS = {
-    "one-vector": Seq2Seq(EYES, Recurrent("gru", width=16, layers=1), context="none"),
-    "attention": Seq2Seq(EYES, Recurrent("gru", width=16, layers=1), similarity="bilinear"),
-    "transformer": Seq2Seq(EYES, Transformer(width=16, layers=1, heads=2)),
-}
-USUAL = {"steps": 6, "evaluate": 3, "checkpoint": 2, "batch": 40, "rate": 0.01, "warmup": 2, "precision": "float32"}
+run = albums.run
 
 
-def album(folder: Path, count: int = 24) -> Path:
-    """Pictures of one colour, each with two captions in Flickr8k's format."""
-    lines = []
-    for number in range(count):
-        colour = list(COLOURS)[number % 3]
-        pixels = np.full((20, 30, 3), COLOURS[colour], np.uint8)
-        Image.fromarray(np.clip(pixels.astype(int) + number, 0, 255).astype(np.uint8)).save(folder / f"{number}.png")
-        lines += [f"{number}.png#0\tit is {colour} .\n", f"{number}.png#1\tall {colour}\n"]
-    path = folder / "captions.tsv"
-    path.write_text("".join(lines))
-    return path
-
-
-def recipe(folder: Path, name: str = "attention", side: int = 16, **settings) -> Recipe:
-    return Recipe(
-        Data(str(album(folder)), share=0.25),
-        model=DECODERS[name],
-        text=Text("words"),
-        pictures=Pictures(side=side, flip=True),
-        train=Train(**{**USUAL, **settings}),
-    )
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A captioner that has seen a few pictures."""
-    folder = tmp_path_factory.mktemp("captioner")
-    return train(recipe(folder, metric="cider"), folder / "run", Report(quiet=True))
+# Pictures and their captions
 
 
 def test_pixels_and_captions_come_to_the_folder_once(tmp_path):
@@ -122,6 +88,36 @@ def test_shares_of_a_batch_hold_the_pictures_of_their_rows(parts, tmp_path):
     assert row == batch.size
 
 
+def test_scenes_are_captions_like_any_other():
+    one, scene = next(captioned("test")), next(scenes("test"))
+    assert one.captions == (scene.caption,)
+    assert np.array_equal(one.pixels(SIDE), scene.draw())
+    assert one.pixels(32).shape == (3, 32, 32)
+
+
+def test_flickr8k_as_it_comes(tmp_path, capsys):
+    where = album(tmp_path)
+    for name, numbers in (("train", range(18)), ("dev", range(18, 24))):
+        (tmp_path / f"{name}.txt").write_text("".join(f"{number}.png\n" for number in numbers))
+    lists = Data((str(where), str(tmp_path / "train.txt")), valid=(str(where), str(tmp_path / "dev.txt")))
+    small = Train(**{**USUAL, "steps": 1})
+    made = Recipe(lists, model=DECODERS["attention"], text=Text("words"), pictures=Pictures(side=16), train=small)
+    train(made, tmp_path / "run", Report(quiet=True))
+    facts = json.loads((tmp_path / "run/tokens/facts.json").read_text())
+    (tmp_path / "20.png").unlink()
+    figures = judge(tmp_path / "run", (str(where), str(tmp_path / "dev.txt")))
+    assert (figures["pictures"], figures["left_out"]) == (5, "1 picture not there (first: 20.png)")
+    assert (facts["train_pictures"], facts["valid_pictures"]) == (18, 6)
+
+
+# Learning
+
+
+def trained(folder: Path, **settings) -> Training:
+    prepare(Folder(folder / "run"), recipe(folder, **settings))
+    return Training(load_run(folder / "run"), World(), Report(quiet=True))
+
+
 def test_reading_a_picture_once_for_all_its_captions_is_reading_it_for_each(tmp_path):
     training = trained(tmp_path, steps=1)
     objective = training.objective.eval()
@@ -130,11 +126,6 @@ def test_reading_a_picture_once_for_all_its_captions_is_reading_it_for_each(tmp_
     apart = objective(batch._replace(source=batch.source[batch.source_row], source_row=None), None)
     torch.testing.assert_close(together.loss, apart.loss)
     torch.testing.assert_close(together.loss, sum(objective(batch.rows(i, 3), None).loss for i in range(3)))
-
-
-def trained(folder: Path, **settings) -> Training:
-    prepare(Folder(folder / "run"), recipe(folder, **settings))
-    return Training(load_run(folder / "run"), World(), Report(quiet=True))
 
 
 @pytest.mark.parametrize("name", DECODERS)
@@ -177,6 +168,9 @@ def test_it_learns_to_say_the_colour(tmp_path):
         recipe(tmp_path, "attention", steps=120, evaluate=60, metric="exact"), tmp_path / "run", Report(quiet=True)
     )
     assert judge(made.folder.path)["exact"] > 60  # by chance a third
+
+
+# Judging
 
 
 def test_several_references(run):
@@ -230,14 +224,7 @@ def test_pointing_is_one_for_a_model_that_knows_and_chance_for_one_that_does_not
         assert found.things == 1
 
 
-def test_scenes_are_captions_like_any_other():
-    one, scene = next(captioned("test")), next(scenes("test"))
-    assert one.captions == (scene.caption,)
-    assert np.array_equal(one.pixels(SIDE), scene.draw())
-    assert one.pixels(32).shape == (3, 32, 32)
-
-
-# ---- published weights
+# Published weights
 
 
 @pytest.mark.parametrize(("kind", "file"), [("vgg16", vgg_file), ("resnet50", resnet_file)])
@@ -265,145 +252,3 @@ def test_weights_that_are_not_there(tmp_path):
     wanted = Recipe(Data(str(album(tmp_path))), model=Seq2Seq(eyes, Recurrent(layers=1)), text=Text("words"))
     with pytest.raises(UserError, match=r"none\.pth does not exist; give the path of a file with weights"):
         train(wanted, tmp_path / "run", Report(quiet=True))
-
-
-# ---- what people type
-
-
-def test_caption_says_a_line_for_each_picture_and_draws_where_it_looked(run, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    album(tmp_path, 3)
-    assert main(["caption", str(run.folder.path), "0.png"]) == 0
-    alone = capsys.readouterr().out
-    assert main(["caption", str(run.folder.path), "0.png", "1.png", "--save", "looks.png"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.partition("\t")[0] for line in lines] == ["0.png", "1.png"]
-    assert lines[0] == f"0.png\t{alone.rstrip()}"
-    assert sorted(path.name for path in tmp_path.glob("looks*")) == ["looks-0.png", "looks-1.png"]
-    assert main(["caption", str(run.folder.path), "0.png", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"image": "0.png", "caption": alone.rstrip()}
-
-
-def test_several_captions_of_a_picture_best_first(run, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    album(tmp_path, 2)
-    images, path = ["0.png", "1.png"], str(run.folder.path)
-    assert main(["caption", path, *images, "--n-best", "3"]) == 0
-    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert [image for image, _, _ in rows] == ["0.png"] * 3 + ["1.png"] * 3
-    for some in (rows[:3], rows[3:]):
-        assert len({text for _, text, _ in some}) == 3
-        assert [float(score) for _, _, score in some] == sorted((float(score) for _, _, score in some), reverse=True)
-    assert main(["caption", path, *images]) == 0
-    assert capsys.readouterr().out.splitlines() == [f"{image}\t{text}" for image, text, _ in (rows[0], rows[3])]
-    assert main(["caption", path, "1.png", "--n-best", "3", "--json"]) == 0
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(one["image"], one["caption"], f"{one['score']:.4f}") for one in found] == [*map(tuple, rows[3:])]
-    assert main(["caption", path, "1.png", "--must", "blue", "--precision", "int8", "--ensemble", path]) == 0
-    assert "blue" in capsys.readouterr().out.split()
-
-
-def test_captions_before_a_picture_that_cannot_be_read_are_said(run, tmp_path, capsys):
-    album(tmp_path, 1)
-    assert main(["caption", str(run.folder.path), str(tmp_path / "0.png"), str(tmp_path / "9.png")]) == 1
-    shown = capsys.readouterr()
-    assert shown.out.startswith(f"{tmp_path}/0.png\t")
-    assert shown.err.startswith(f"regard: {tmp_path}/9.png does not exist")
-
-
-def refused(capsys, *words: object) -> str:
-    assert main([str(word) for word in words]) == 1
-    said = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("preparing ")]
-    assert len(said) == 1, said
-    return said[0].removeprefix("regard: ")
-
-
-def test_pictures_that_cannot_be_captioned(run, tmp_path, capsys):
-    good = album(tmp_path, 1).with_name("0.png").read_bytes()
-    (tmp_path / "cut.png").write_bytes(good[:60])
-    (tmp_path / "text.jpg").write_text("no picture")
-    path = run.folder.path
-    assert refused(capsys, "caption", path, tmp_path / "1.png").startswith(
-        f"{tmp_path}/1.png does not exist; did you mean"
-    )
-    assert "text.jpg is not a picture, whatever its name says" in refused(
-        capsys, "caption", path, tmp_path / "text.jpg"
-    )
-    assert "cut.png is damaged or cut short" in refused(capsys, "caption", path, tmp_path / "cut.png")
-    assert refused(capsys, "caption", path, tmp_path / "0.png", "--save", "x.doc") == (
-        "--save wants a name that ends in .png, .svg or .pdf, found 'x.doc'"
-    )
-
-
-def test_a_run_that_is_no_captioner(tmp_path, capsys):
-    train(tiny.recipe(tmp_path, "lm-rnn", steps=2, evaluate=2), tmp_path / "run", Report(quiet=True))
-    assert refused(capsys, "caption", tmp_path / "run", "x.png") == (
-        f"{tmp_path}/run is a language model, caption wants a captioner; use write"
-    )
-
-
-def test_a_captioner_without_attention_has_no_overlay(tmp_path, capsys):
-    train(recipe(tmp_path, "one-vector"), tmp_path / "run", Report(quiet=True))
-    assert refused(capsys, "caption", tmp_path / "run", tmp_path / "0.png", "--save", tmp_path / "x.png") == (
-        "this model has no attention over a source, so there is no alignment to show"
-    )
-
-
-def write_captions(where: Path, text: str, **pictures) -> list[str]:
-    (where / "captions.tsv").write_text(text)
-    settings = [word for key, value in pictures.items() for word in (f"--pictures.{key}", str(value))]
-    model = ["--model.kind", "seq2seq", "--model.encoder.kind", "residual"]
-    return ["train", "--data.train", str(where / "captions.tsv"), *model, *settings, "--run", str(where / "run")]
-
-
-def test_captions_that_cannot_be_trained_on(tmp_path, capsys):
-    album(tmp_path, 2)
-    assert refused(capsys, *write_captions(tmp_path, "0.png\ta dog\n1.png a cat\n")) == (
-        f"line 2 of {tmp_path}/captions.tsv, '1.png a cat', has no tab; write the image, a tab, the caption"
-    )
-    assert refused(capsys, *write_captions(tmp_path, "8.png\ta dog\n9.png\ta cat\n")) == (
-        f"{tmp_path}/captions.tsv has no picture to train on (2 pictures not there (first: 8.png)); "
-        "check [pictures] folder and the data"
-    )
-    assert refused(capsys, *write_captions(tmp_path, "0.png\ta dog\n", folder="nowhere")) == (
-        "[pictures] folder 'nowhere' does not exist; name the folder that the images are in"
-    )
-
-
-def test_pictures_left_out_in_training_are_named_and_counted(tmp_path, capsys):
-    where = album(tmp_path)
-    (tmp_path / "5.png").unlink()
-    (tmp_path / "7.png").write_text("no picture")
-    words = write_captions(tmp_path, where.read_text(), side=16)
-    small = ["--train.steps", "1", "--train.batch", "64", "--data.share", "0.3", "--model.encoder.channels", "4"]
-    assert main([*words, *small, "--model.encoder.stages", "2", "--text.kind", "words"]) == 0
-    said = capsys.readouterr().err
-    assert "1 picture not there (first: 5.png)" in said
-    assert "1 picture not a picture (first: 7.png)" in said
-
-
-def test_flickr8k_as_it_comes(tmp_path, capsys):
-    where = album(tmp_path)
-    for name, numbers in (("train", range(18)), ("dev", range(18, 24))):
-        (tmp_path / f"{name}.txt").write_text("".join(f"{number}.png\n" for number in numbers))
-    lists = Data((str(where), str(tmp_path / "train.txt")), valid=(str(where), str(tmp_path / "dev.txt")))
-    small = Train(**{**USUAL, "steps": 1})
-    made = Recipe(lists, model=DECODERS["attention"], text=Text("words"), pictures=Pictures(side=16), train=small)
-    train(made, tmp_path / "run", Report(quiet=True))
-    facts = json.loads((tmp_path / "run/tokens/facts.json").read_text())
-    (tmp_path / "20.png").unlink()
-    figures = judge(tmp_path / "run", (str(where), str(tmp_path / "dev.txt")))
-    assert (figures["pictures"], figures["left_out"]) == (5, "1 picture not there (first: 20.png)")
-    assert (facts["train_pictures"], facts["valid_pictures"]) == (18, 6)
-
-
-def test_captions_want_a_model_that_reads_pictures(tmp_path, capsys):
-    said = refused(
-        capsys, "train", "--data.train", album(tmp_path), "--data.kind", "captions", "--data.share", "0.3",
-        "--model.kind", "seq2seq",
-        "--text.kind", "words", "--run", tmp_path / "run",
-    )  # fmt: skip
-    assert said == (
-        "data.train holds captions, which wants a model of kind 'seq2seq' that reads pictures, found 'seq2seq'; "
-        "change [model], or the data"
-    )

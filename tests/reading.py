@@ -1,0 +1,40 @@
+"""Small files, written and read back, and what is said when they cannot be."""
+
+import gzip
+import lzma
+from pathlib import Path
+
+import pytest
+
+from regard.data.corpus import read_labelled, read_pairs, read_texts
+from regard.errors import UserError
+
+PACKED = {"": lambda data: data, ".gz": gzip.compress, ".xz": lzma.compress}
+
+
+def write(name: str, data: str | bytes) -> str:
+    """Write a file, packed as its name says."""
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = data.encode() if isinstance(data, str) else data
+    path.write_bytes(PACKED.get(path.suffix, PACKED[""])(data))
+    return name
+
+
+def documents(where, split=None, skipped=None) -> list[str]:
+    return ["".join(pieces) for pieces in read_texts(where, split, skipped)]
+
+
+def pairs(where, split=None, skipped=None) -> list[tuple[str, str]]:
+    return list(read_pairs(where, split, skipped))
+
+
+def labelled(where, split=None, skipped=None) -> list[tuple[str, str]]:
+    return list(read_labelled(where, split, skipped))
+
+
+def text_of(call) -> str:
+    with pytest.raises(UserError) as error:
+        call()
+    assert "\n" not in str(error.value)
+    return str(error.value)

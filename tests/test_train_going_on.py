@@ -1,0 +1,122 @@
+"""Training goes on exactly where it stopped, whatever stopped it."""
+
+import random
+import signal
+import subprocess
+import time
+from dataclasses import replace
+
+import pytest
+import tiny
+import torch
+from safetensors.torch import load_file
+from tiny import differences, log_of, recipe
+from trainings import FAMILIES, Killed, held_out_losses, killed_after, quietly
+
+from regard.runs import Folder
+from regard.train.loop import Training
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_going_on_is_exact(name, tmp_path):
+    """Stopped thrice, once before the first checkpoint: the same weights, memory and log to the last bit."""
+    plan = recipe(tmp_path, name)
+    quietly(plan, tmp_path / "whole")
+    killed_after(2, plan, tmp_path / "broken")
+    assert not Folder(tmp_path / "broken").checkpoint.exists()
+    killed_after(7, None, tmp_path / "broken")
+    killed_after(6, None, tmp_path / "broken")
+    quietly(None, tmp_path / "broken")
+    assert differences(tmp_path / "whole", tmp_path / "broken") == []
+
+
+def test_going_on_is_exact_behind_a_checkpoint_that_never_came(tmp_path, monkeypatch):
+    """The log and the best weights are written first: both are ahead of the checkpoint then."""
+    plan = recipe(tmp_path, "lm-gru", average=2)
+    quietly(plan, tmp_path / "whole")
+    checkpoint = Training.checkpoint
+
+    def dies(self: Training) -> None:
+        if self.progress.step == 8:
+            raise Killed
+        checkpoint(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "checkpoint", dies)
+        with pytest.raises(Killed):
+            quietly(plan, tmp_path / "broken")
+    assert log_of(tmp_path / "broken")[-1]["step"] == 8
+    killed_after(1, None, tmp_path / "broken")
+    quietly(None, tmp_path / "broken")
+    assert differences(tmp_path / "whole", tmp_path / "broken") == []
+
+
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+def test_going_on_is_exact_with_everything_switched_on(optimiser, tmp_path):
+    settings = {"accumulate": 3, "average": 2, "smoothing": 0.1, "student": 0.5, "schedule": "inverse-square-root"}
+    plan = recipe(tmp_path, "lm-gru", optimiser=optimiser, **settings)
+    quietly(plan, tmp_path / "whole")
+    killed_after(11, plan, tmp_path / "broken")
+    quietly(None, tmp_path / "broken")
+    assert differences(tmp_path / "whole", tmp_path / "broken") == []
+
+
+def test_a_finished_run_has_nothing_more_to_do(tmp_path):
+    quietly(recipe(tmp_path, "lm-rnn", average=2), tmp_path / "run")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.safetensors")}
+    quietly(None, tmp_path / "run")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.safetensors")} == before
+
+
+def test_more_steps_go_on_from_the_last(tmp_path):
+    plan = recipe(tmp_path, "lm-lstm", schedule="constant", steps=16)
+    quietly(plan, tmp_path / "whole")
+    quietly(replace(plan, train=replace(plan.train, steps=8)), tmp_path / "longer")
+    quietly(plan, tmp_path / "longer")
+    assert held_out_losses(tmp_path / "whole") == held_out_losses(tmp_path / "longer")
+    whole, longer = (load_file(tmp_path / name / "checkpoint.safetensors") for name in ("whole", "longer"))
+    assert all(torch.equal(whole[key], longer[key]) for key in whole)
+
+
+@pytest.mark.parametrize("changes", [{"batch": 320}, {"batch": 48}, {"length": 8}, {"accumulate": 5}])
+@pytest.mark.parametrize("accumulate", [1, 12])
+def test_going_on_in_other_batches(changes, accumulate, tmp_path):
+    """How a run trains may change; what a row remembers is of no use where there are other rows."""
+    plan = recipe(tmp_path, "lm-lstm", steps=12, accumulate=accumulate)
+    killed_after(6, plan, tmp_path / "run")
+    quietly(replace(plan, train=replace(plan.train, **changes)), tmp_path / "run")
+    assert log_of(tmp_path / "run")[-1]["step"] == 12
+
+
+def test_killed_without_warning_at_any_moment(tmp_path):
+    plan = recipe(tmp_path, "lm-lstm", steps=60, evaluate=6)
+    quietly(plan, tmp_path / "whole")
+    quietly(replace(plan, train=replace(plan.train, steps=1)), tmp_path / "broken")  # prepares the folder
+    for path in (tmp_path / "broken").glob("*.safetensors"):
+        path.unlink()
+    Folder(tmp_path / "broken").log.unlink()
+    Folder(tmp_path / "broken").write_config(plan)
+    choose = random.Random(0)
+    killed = 0
+    for _ in range(2):
+        words = tiny.command("train", tmp_path / "broken")
+        with subprocess.Popen(words, env=tiny.environment(), stderr=subprocess.PIPE, text=True) as process:
+            for line in process.stderr:
+                if "parameters" in line:
+                    break
+            time.sleep(choose.uniform(0, 0.3))
+            process.kill()
+            killed += process.wait() == -signal.SIGKILL
+    assert killed
+    quietly(None, tmp_path / "broken")
+    assert differences(tmp_path / "whole", tmp_path / "broken") == []
+    assert list((tmp_path / "broken").rglob("*.partial")) == []
+
+
+def test_what_a_killed_process_left_half_written_is_swept_away(tmp_path):
+    plan = recipe(tmp_path, "lm-rnn", steps=2)
+    quietly(plan, tmp_path / "run")
+    for name in (".checkpoint.safetensors.123.partial", "tokens/.train.tokens.7.partial"):
+        (tmp_path / "run" / name).write_bytes(b"half")
+    quietly(None, tmp_path / "run")
+    assert list((tmp_path / "run").rglob("*.partial")) == []

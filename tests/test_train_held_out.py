@@ -1,0 +1,99 @@
+"""What training holds out: nothing is on both sides."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny import recipe
+from trainings import quietly
+
+from regard.config import Data, Text, to_table
+from regard.data.examples import held_out
+from regard.text import STOP
+from regard.train.judge import judge
+from regard.train.prepare import material
+
+
+def test_the_end_of_a_text_is_held_out(tmp_path):
+    plan = recipe(tmp_path, "lm-rnn", steps=1)
+    run = quietly(plan, tmp_path / "run")
+    found = material(run.folder)
+    seen, unseen = (run.tokenizer.decode(part[0].tokens) for part in (found.train, found.valid))
+    text = Path(plan.data.train).read_text()
+    assert seen + unseen == text
+    assert len(unseen) / len(text) == pytest.approx(0.1, abs=0.01)
+    assert found.valid_bytes == len(unseen.encode())
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_no_source_is_on_both_sides(shared, tmp_path):
+    plan = recipe(tmp_path, "seq2seq-rnn-attention", steps=1)
+    run = quietly(replace(plan, text=replace(plan.text, shared=shared)), tmp_path / "run")
+    found = material(run.folder)
+    sides = [
+        {run.source_tokenizer.decode(part[0][i]) for i in range(len(part[0]))} for part in (found.train, found.valid)
+    ]
+    everything = [line.split("\t")[0] for line in Path(plan.data.train).read_text().splitlines()]
+    assert sides[0].isdisjoint(sides[1])
+    assert all(sides)
+    assert len(found.train[0]) + len(found.valid[0]) == len(everything) > len(set(everything))
+    assert (run.folder.source_tokenizer.exists()) == (not shared)
+    for part in (found.train, found.valid):  # and every target still belongs to its source
+        for i in range(len(part[0])):
+            source = run.source_tokenizer.decode(part[0][i]).split()
+            assert run.tokenizer.decode(part[1][i]).split() == source[::-1]
+
+
+def test_no_document_is_on_both_sides(tmp_path):
+    texts = [f"note {n}: the tide was {n % 7} feet high\n" for n in range(60)]
+    path = tmp_path / "notes.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts + texts[:20]))
+    plan = replace(recipe(tmp_path, "lm-rnn", steps=1), data=Data(str(path), share=0.2))
+    run = quietly(plan, tmp_path / "run")
+    found = material(run.folder)
+    for part, wanted in ((found.train, False), (found.valid, True)):
+        tokens = part[0].tokens
+        documents = [run.tokenizer.decode(some) for some in np.split(tokens, np.flatnonzero(tokens == STOP) + 1)[:-1]]
+        assert documents == [text for text in texts + texts[:20] if held_out(text, 0.2) == wanted]
+    assert found.valid_bytes == sum(map(len, documents))
+
+
+@pytest.mark.parametrize("content", ["the tide comes in\n", "a boat lies on the sand\n"])
+def test_a_folder_of_one_file_has_its_end_held_out(content, tmp_path):
+    """Whether or not its name falls among those that would be held out."""
+    folder = tmp_path / "books"
+    folder.mkdir()
+    numbers = (n for n in range(1000) if held_out((f"{n} " + content * 90)[:1000], 0.1) == content.startswith("a"))
+    (folder / "book.txt").write_text(f"{next(numbers)} " + content * 90)
+    plan = replace(recipe(tmp_path, "lm-rnn", steps=1), data=Data(str(folder), share=0.1))
+    found = material(quietly(plan, tmp_path / "run").folder)
+    assert len(found.train[0].tokens) > 8 * len(found.valid[0].tokens) > 0
+
+
+def test_the_end_of_a_few_documents_is_held_out(tmp_path):
+    """None of these five would be held out as a whole."""
+    folder = tmp_path / "books"
+    folder.mkdir()
+    for number in range(5):
+        assert not held_out(f"{number} été\n", 0.4)
+        (folder / f"{number}.txt").write_text(f"{number} été\n", encoding="utf-8")
+    plan = replace(recipe(tmp_path, "lm-rnn", steps=1), data=Data(str(folder), share=0.4))
+    found = material(quietly(plan, tmp_path / "run").folder)
+    assert found.valid_bytes == 2 * len("3 été\n".encode())
+    assert len(found.train[0].tokens) == 3 * len("^3 été\n$")
+
+
+def test_a_held_out_file_is_used_as_it_is(tmp_path):
+    plan = recipe(tmp_path, "seq2seq-rnn-attention", steps=1)
+    other = tmp_path / "other.tsv"
+    other.write_text("one two\ttwo one\nfour\tfour\n")
+    run = quietly(replace(plan, data=replace(plan.data, valid=str(other), test=str(other))), tmp_path / "run")
+    found = material(run.folder)
+    assert len(found.valid[0]) == 2
+    assert len(found.train[0]) == len(Path(plan.data.train).read_text().splitlines())
+    assert found.valid_bytes == len("two one" + "four")
+    assert judge(tmp_path / "run")["data"] == "test"
+    assert to_table(run.recipe)["data"]["valid"] == str(other)
+    assert run.recipe.text == Text("words")

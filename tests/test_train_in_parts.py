@@ -1,0 +1,101 @@
+"""Training is the same in one piece, in parts or in processes, and nearly so in 16 bits."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+import tiny
+import torch
+from safetensors.torch import load_file
+from tiny import differences, log_of, recipe
+from trainings import FAMILIES, held_out_losses, killed_after, quietly, without_dropout
+
+from regard.runs import Folder
+from regard.train.parallel import precision_of
+
+# In parts, in processes
+
+
+@pytest.mark.parametrize("name", ["lm-lstm", "lm-transformer", "seq2seq-lstm-attention", "seq2seq-transformer"])
+@pytest.mark.parametrize("parts", [4, 24])
+def test_a_batch_in_parts_is_the_same_update(name, parts, tmp_path):
+    plan = without_dropout(recipe(tmp_path, name, steps=6, evaluate=6))
+    quietly(plan, tmp_path / "whole")
+    quietly(replace(plan, train=replace(plan.train, accumulate=parts)), tmp_path / "parts")
+    whole, divided = (load_file(tmp_path / path / "model.safetensors") for path in ("whole", "parts"))
+    for key in whole:
+        # A key's bias moves no score: its gradient is nothing but rounding, which Adam makes large.
+        if not key.endswith(("query_key_value.bias", "key_value.bias")):
+            torch.testing.assert_close(divided[key], whole[key], rtol=1e-3, atol=2e-5)
+    assert held_out_losses(tmp_path / "parts") == pytest.approx(held_out_losses(tmp_path / "whole"), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("lm-lstm", {}),
+        ("seq2seq-transformer", {}),
+        ("seq2seq-transformer", {"optimiser": "muon"}),
+        ("lm-transformer", {"optimiser": "muon", "parallel": "fsdp"}),
+    ],
+)
+def test_two_processes_train_as_one(name, settings, tmp_path):
+    """Two processes half-way, then one to the end: what each remembered is there for the other."""
+    plan = without_dropout(recipe(tmp_path, name, steps=16, schedule="constant", rate=0.003, **settings))
+    half = replace(plan, train=replace(plan.train, steps=8))
+    quietly(plan, tmp_path / "alone")
+    path = tmp_path / "half.toml"
+    Folder(tmp_path).write_config(half)
+    (tmp_path / "config.toml").rename(path)
+    done = tiny.in_two_processes("train", path, "--folder", tmp_path / "both")
+    assert done.returncode == 0, done.stderr
+    assert log_of(tmp_path / "both")[-1]["step"] == 8
+    quietly(plan, tmp_path / "both")
+    near = 1e-4 if "optimiser" in settings else 1e-5  # muon rounds to 16 bits
+    assert held_out_losses(tmp_path / "both") == pytest.approx(held_out_losses(tmp_path / "alone"), rel=near)
+
+
+# In 16 bits
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_16_bits_learn_as_much_and_go_on_exactly(name, tmp_path):
+    """What is carried and kept is 32 bits wide, so a checkpoint holds it all."""
+    plan = recipe(tmp_path, name, precision="bfloat16")
+    quietly(plan, tmp_path / "whole")
+    killed_after(7, plan, tmp_path / "broken")
+    quietly(None, tmp_path / "broken")
+    assert differences(tmp_path / "whole", tmp_path / "broken") == []
+    quietly(recipe(tmp_path, name), tmp_path / "wide")
+    rough, exact = held_out_losses(tmp_path / "whole"), held_out_losses(tmp_path / "wide")
+    assert rough != exact, "nothing was computed with 16 bits"
+    assert rough == pytest.approx(exact, rel=0.02)
+
+
+@pytest.mark.parametrize(("has", "found"), [(True, torch.bfloat16), (False, torch.float32)])
+def test_16_bits_only_where_the_processor_has_them(has, found, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: has)
+    assert precision_of("auto", torch.device("cpu")) == found
+    assert precision_of("float32", torch.device("cpu")) == torch.float32
+    assert precision_of("bfloat16", torch.device("cpu")) == torch.bfloat16
+
+
+# Memory
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is kept or not as the system likes")
+def test_freed_memory_is_kept_for_the_next_tensor():
+    """In a process of its own: the setting is the process's, and stays."""
+    code = (
+        "import resource, torch; from regard.train.allocator import keep_freed_memory; keep_freed_memory()\n"
+        "fill = lambda: torch.ones(20_000_000).sum()\n"
+        "fill(); before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "for _ in range(5): fill()\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=tiny.environment()
+    )
+    # Once the allocator may want another place; handed back, all five tensors would ask for their pages again.
+    assert int(done.stdout) < 2.5 * 20_000_000 * 4 / 4096
