@@ -1,5 +1,6 @@
 """`regard translate`, `write`, `score` and `evaluate` as people use them; and the same from Python."""
 
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -234,3 +235,19 @@ def test_evaluate_by_beam_and_precision(run, said):
     _, table, _ = said("evaluate", run("lm"), "--precision", "int8")
     assert re.search(r"^ +int8 +float32 +change$", table, re.MULTILINE)
     assert re.search(r"^bits_per_byte +\d\.\d{4} +\d\.\d{4} +-?\d\.\d{4}$", table, re.MULTILINE)
+
+
+def test_evaluate_searches_as_translate_does(run, said, tmp_path):
+    """Against what `translate` says with that length penalty, everything is right; with another, not."""
+    sources = [" ".join(words) for words in itertools.permutations(["one", "two", "three", "four"], 3)]
+    long = ("--beam", "4", "--length-penalty", "9")
+    answers = said("translate", run("pairs"), "-", *long, given="\n".join(sources))[1].splitlines()
+    (tmp_path / "own.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in zip(sources, answers, strict=True)))
+
+    def exact(*wishes: str) -> float:
+        return json.loads(said("evaluate", run("pairs"), "--data", tmp_path / "own.tsv", "--json", *wishes)[1])["exact"]
+
+    assert exact(*long) == 100
+    assert exact("--beam", "4", "--length-penalty", "0") < 100
+    code, _, err = said("evaluate", run("pairs"), "--length-penalty", "-1")
+    assert (code, err) == (1, "regard: length_penalty must be a number from 0 up or 'average', found -1.0\n")

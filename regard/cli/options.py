@@ -49,11 +49,15 @@ def batch_of(known: argparse.Namespace) -> int:
 def add_search(parser: argparse.ArgumentParser, texts: dict[str, str]) -> None:
     """How to look for an answer, and who joins in; `texts` beside those in `SEARCH`."""
     add_settings(parser, Search, SEARCH | texts)
+    add_length_penalty(parser)
+    parser.add_argument("--ensemble", nargs="+", type=Path, default=[], metavar="RUN", help="runs that join in")
+
+
+def add_length_penalty(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--length-penalty", type=_penalty, default=Search.length_penalty, metavar="A",
         help="divide the sum of log p by ((5 + n) / 6)^A, or by n: average (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--ensemble", nargs="+", type=Path, default=[], metavar="RUN", help="runs that join in")
 
 
 def add_settings(parser: argparse.ArgumentParser, kind: type[Search] | type[Writing], texts: dict[str, str]) -> None:

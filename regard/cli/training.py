@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from regard.cli.command import Command, no_settings
-from regard.cli.options import add_run
+from regard.cli.options import add_length_penalty, add_run
+from regard.decode.translate import Search
 from regard.errors import UserError
 
 
@@ -40,6 +41,7 @@ def add(command: Command) -> None:
     add_run(evaluate)
     evaluate.add_argument("--data", nargs="+", help="other data than the run's own: a file, two files, or a corpus")
     evaluate.add_argument("--beam", type=int, default=1, metavar="N", help="width of the search (default: 1, argmax)")
+    add_length_penalty(evaluate)
     evaluate.add_argument("--ensemble", nargs="+", type=Path, default=[], metavar="RUN", help="runs that join in")
     evaluate.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -84,10 +86,11 @@ def _evaluate(known: argparse.Namespace, settings: dict[str, Any]) -> int:
 
     no_settings(settings)
     where = tuple(known.data) if known.data and len(known.data) > 1 else known.data[0] if known.data else None
+    search = Search(beam=known.beam, length_penalty=known.length_penalty)
     if known.precision == "float32":
-        columns = {"": judge(known.path, where, beam=known.beam, ensemble=known.ensemble)}
+        columns = {"": judge(known.path, where, search=search, ensemble=known.ensemble)}
     else:
-        columns = against_float32(known.path, where, known.precision, beam=known.beam, ensemble=known.ensemble)
+        columns = against_float32(known.path, where, known.precision, search=search, ensemble=known.ensemble)
     if known.json:
         print(json.dumps(columns.get("", columns)))
         return 0

@@ -36,6 +36,7 @@ from regard.train.prepare import Material
 
 ROWS = 16  # streams that a held-out text is read in
 BUDGET = 8192  # tokens of a batch of held-out pairs
+ARGMAX = Search(beam=1)
 SMALLER_IS_BETTER = ("loss",)
 METRICS: dict[Kind, tuple[str, ...]] = {
     "text": ("loss", "accuracy"),
@@ -110,7 +111,7 @@ def answering(model: Model) -> Iterator[None]:
 
 
 def answers(
-    run: Run, model: Model, held: Material, *, most: int | None = None, beam: int = 1
+    run: Run, model: Model, held: Material, *, most: int | None = None, search: Search = ARGMAX
 ) -> Iterator[tuple[Any, Any]]:
     """What the model answers to held-out examples, as it would to anybody, and what was wanted.
 
@@ -118,7 +119,7 @@ def answers(
     """
     source, target = held.valid
     places = range(min(len(source), most or len(source)))
-    tokenizer, search = run.tokenizer, Search(beam=beam)
+    tokenizer = run.tokenizer
     with answering(model):
         if isinstance(tokenizer, Labels):
             asked = ((source[i], len(target[i])) for i in places)

@@ -13,12 +13,13 @@ from regard.config import Where, carries_state
 from regard.data import store
 from regard.data.corpora.scenes import scenes
 from regard.data.corpus import Split, kind_of, read_texts
+from regard.decode.translate import Search
 from regard.errors import UserError
 from regard.look.alignment import over_source
 from regard.runs import Run, load_run
 from regard.text import START, STOP, Labels
 from regard.train.captions import gathered_captions
-from regard.train.evaluate import SCORES, answers, held_out_batches, look
+from regard.train.evaluate import ARGMAX, SCORES, answers, held_out_batches, look
 from regard.train.examples import READERS, data_of, encode, reasons, sides_of
 from regard.train.loss import Objective
 from regard.train.parallel import World
@@ -32,7 +33,7 @@ def judge(
     where: Where | None = None,
     *,
     precision: str = "float32",
-    beam: int = 1,
+    search: Search = ARGMAX,
     ensemble: Sequence[str | Path] = (),
 ) -> dict[str, Any]:
     """Figures by name, with their signatures. Without data: on the run's test part, or else its held-out one."""
@@ -43,21 +44,21 @@ def judge(
         where, split = sides_of(run.recipe.data, "test")
         part = "test"
     if not where:
-        return {"data": "held out", **_figures(run, material(run.folder), None, beam)}
+        return {"data": "held out", **_figures(run, material(run.folder), None, search)}
     own = data_of(run.model_config)
     if kind_of(where, own) != own:
         name = where if isinstance(where, str) else ", ".join(where)
         raise UserError(f"{name} holds {kind_of(where)}, this run was trained on {own}")
     if own == "text":
-        return {"data": part, **_figures(run, given_text(run, where, split), None, beam)}
+        return {"data": part, **_figures(run, given_text(run, where, split), None, search)}
     if own == "captions":
-        return {"data": part, **_captions(run, where, split, beam)}
+        return {"data": part, **_captions(run, where, split, search)}
     examples = list(READERS[own](where, split, None))
     held = tuple(store.gather(side) for side in encode(own, examples, (run.source_tokenizer, run.tokenizer)))
     targets = [example.target for example in examples]
     size = sum(len(target.encode()) for target in targets)
     references = targets if own == "pairs" else None
-    return {"data": part, **_figures(run, Material(own, (), held, size, {}), references, beam)}
+    return {"data": part, **_figures(run, Material(own, (), held, size, {}), references, search)}
 
 
 def against_float32(path: Path, where: Where | None, precision: str, **wishes: Any) -> dict[str, dict[str, Any]]:
@@ -77,14 +78,14 @@ def held_out_texts(run: Run) -> list[str]:
     return [text for text in (run.tokenizer.decode(part) for part in parts) if text]
 
 
-def _captions(run: Run, where: Where, split: Split | None, beam: int) -> dict[str, Any]:
+def _captions(run: Run, where: Where, split: Split | None, search: Search) -> dict[str, Any]:
     """The figures of captions; on drawn scenes also whether each word looked at what it names."""
     skipped: Counter[str] = Counter()
     album, target, references = gathered_captions(run, where, split, skipped)
     held = Material(
         "captions", (), (album, target), sum(len(text.encode()) for each in references for text in each), {}
     )
-    figures = {"pictures": len(album), **_figures(run, held, references, beam)}
+    figures = {"pictures": len(album), **_figures(run, held, references, search)}
     if skipped:
         figures["left_out"] = reasons(skipped)
     if where == "scenes" and over_source(run.model):
@@ -104,7 +105,7 @@ def given_text(run: Run, where: Where, split: Split | None = None) -> Material:
     return Material("text", (), (store.gather([tokens]),), size, {})
 
 
-def _figures(run: Run, held: Material, references: Sequence[Any] | None, beam: int) -> dict[str, Any]:
+def _figures(run: Run, held: Material, references: Sequence[Any] | None, search: Search) -> dict[str, Any]:
     """`references` as they were written; without them, as the tokenizer knows them."""
     objective = Objective(run.model, 0.0, torch.float32)
     batches = watched(held_out_batches(held, run.recipe.train.length), "reading")
@@ -112,7 +113,7 @@ def _figures(run: Run, held: Material, references: Sequence[Any] | None, beam: i
     figures: dict[str, Any] = dict(look(objective, held, batches, torch.device("cpu"), World(), carry))
     if held.kind == "text":
         return figures
-    found = list(watched(answers(run, run.model, held, beam=beam), "answering", len(held.valid[0])))
+    found = list(watched(answers(run, run.model, held, search=search), "answering", len(held.valid[0])))
     said, wanted = [one for one, _ in found], references or [one for _, one in found]
     if isinstance(run.tokenizer, Labels):
         draw_confusion(run.folder.confusion, [*chain.from_iterable(said)], [*chain.from_iterable(wanted)])
