@@ -157,7 +157,7 @@ def draw_lines(axes: Any, seeds: Sequence[Numbers], curves: str, x: str) -> None
                 axes.plot(numbers[x], line, "-", color=colour, linewidth=0.6, alpha=0.5)
         average = [mean(points) for points in zip(*each, strict=True)]
         axes.plot(seeds[0][x], average, style if few else style[1:], color=colour, label=name, markersize=4.5)
-    axes.legend(frameon=False, fontsize=9)
+    axes.legend(frameon=False, fontsize=9, loc="best")
 
 
 def by_doubling(axes: Any, values: Sequence[float]) -> None:

@@ -75,7 +75,7 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
         residuals.plot(numbers["fit"], [row[2] - row[3] for row in rows], "o", color=COLOURS[0], markersize=4)
     by_doubling(losses, sorted(set(seeds[0]["data"])))
     losses.set(xlabel="characters of training text", ylabel="held-out loss (nats)")
-    losses.legend(frameon=False, fontsize=9, title="parameters")
+    losses.legend(frameon=False, fontsize=9, title="parameters", loc="best")
     residuals.axhline(0, color="#767676", linewidth=0.8)
     residuals.set(xlabel="loss by the fit", ylabel="measured − fit (nats)")
 

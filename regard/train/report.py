@@ -129,7 +129,7 @@ def draw_curve(path: Path, entries: list[dict[str, Any]]) -> None:
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="best")  # said, so that a slow machine gets no warning about the time it takes
     write_with(path, lambda partial: figure.savefig(partial, format="png", dpi=130))
     plt.close(figure)
 

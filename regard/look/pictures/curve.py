@@ -34,7 +34,7 @@ class Curve(View):
         axes.tick_params(labelsize=7)
         axes.grid(color="#e5e5e5", linewidth=0.5)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(fontsize=7, frameon=False, labelcolor=FAINT)
+        axes.legend(fontsize=7, frameon=False, labelcolor=FAINT, loc="best")
         return figure
 
     def body(self) -> str:
