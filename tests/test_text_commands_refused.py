@@ -5,6 +5,7 @@ import typed
 
 import regard
 from regard import UserError, Writing
+from regard.cli import main
 
 run, said, refused = typed.run, typed.said, typed.refused
 
@@ -133,3 +134,10 @@ def test_a_line_without_a_tab(run, said):
     code, out, err = said("score", run("pairs"), given="one\tone\ntwo\nthree\tthree\n")
     assert (code, out.count("\n")) == (1, 1)
     assert err == "regard: line 2 has no tab, a translator scores source<TAB>target; join two files with paste\n"
+
+
+@pytest.mark.parametrize("command", ["translate", "evaluate"])
+def test_a_length_penalty_that_is_no_number(run, capsys, command):
+    with pytest.raises(SystemExit):
+        main([command, str(run("pairs")), "--length-penalty", "long"])
+    assert "--length-penalty: wants a number from 0 up or 'average', found 'long'\n" in capsys.readouterr().err

@@ -80,4 +80,7 @@ def wishes(kind: type[Wishes], known: argparse.Namespace) -> Wishes:
 
 
 def _penalty(word: str) -> float | str:
-    return word if word == "average" else float(word)
+    try:
+        return word if word == "average" else float(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"wants a number from 0 up or 'average', found '{word}'") from None
