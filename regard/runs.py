@@ -38,13 +38,13 @@ from regard.decode.translate import Search, Translation, translate
 from regard.decode.write import Writing, write
 from regard.disk import write_text
 from regard.errors import UserError
-from regard.look.alignment import paths_over_source
-from regard.look.find import Effort, Finding, Subject, find, properties_named
-from regard.look.properties import Property
-from regard.look.reading import read
+from regard.look.align.weights import paths_over_source
+from regard.look.align.words import align, word_weights
+from regard.look.find.find import Effort, Finding, Subject, find, properties_named
+from regard.look.find.labelled import read
+from regard.look.find.properties import Property
 from regard.look.record import Record
 from regard.look.recording import KINDS, RECORDING, Recording
-from regard.look.words import align, word_weights
 from regard.models.build import build
 from regard.models.ensemble import Ensemble
 from regard.models.model import Model

@@ -14,9 +14,8 @@ from tiny import untrained
 from regard import UserError, build
 from regard.cli import main
 from regard.data.corpora.phrases import phrases
-from regard.look.error_rate import Gold, at_best, by_chance, diagonal, overlap, read_gold
-from regard.look.halves import halved
-from regard.look.readings import (
+from regard.look.align.error_rate import Gold, at_best, by_chance, diagonal, overlap, read_gold
+from regard.look.align.heads import (
     BEST,
     DIAGONAL,
     FED,
@@ -26,9 +25,10 @@ from regard.look.readings import (
     Reading,
     Sentence,
     compare,
+    halved,
     read_alignments,
 )
-from regard.look.words import align, words_of
+from regard.look.align.words import align, words_of
 from regard.text import train_tokenizer
 
 LETTERS = train_tokenizer("characters", ["abcdefgh '."])

@@ -12,15 +12,15 @@ from zoo import VOCABULARY, make
 import regard
 from regard import LanguageModel, Recurrent, UserError
 from regard.cli import main
-from regard.look.effect import Clamp, changes, densest
-from regard.look.evidence import as_page, as_text, colour, evidence
-from regard.look.find import Effort, Subject, find
+from regard.look.find.ablation import Clamp, changes, densest
+from regard.look.find.activations import confidence, received, signals, streams_of
+from regard.look.find.evidence import as_page, as_text, colour, evidence
+from regard.look.find.find import Effort, Subject, find
+from regard.look.find.labelled import read
+from regard.look.find.properties import PROPERTIES, quotes
+from regard.look.find.windows import walk
 from regard.look.patch import patch
-from regard.look.properties import PROPERTIES, quotes
-from regard.look.reading import read
-from regard.look.signals import confidence, received, signals, streams_of
 from regard.look.units import Unit, clamped
-from regard.look.walk import walk
 from regard.text import START
 from regard.text.bpe import BPE
 from regard.text.characters import Characters
@@ -122,7 +122,7 @@ def test_an_echo_of_the_input_is_no_memory(subject, text):
 
 def test_shuffled_labels_are_not_found(subject, text, monkeypatch):
     """The label moved along in a hundred different ways has nothing to do with any unit."""
-    monkeypatch.setattr("regard.look.effect.LENGTH", 64)  # it is not what this test is about, and takes long
+    monkeypatch.setattr("regard.look.find.ablation.LENGTH", 64)  # it is not what this test is about, and takes long
 
     def moved(shift: int):
         return lambda text: np.roll(quotes(text), shift)
@@ -288,8 +288,8 @@ def trained(tmp_path_factory):
 @pytest.fixture
 def runs(trained, monkeypatch):
     """Read in short rows, which these tests do not mind: a third of the time."""
-    monkeypatch.setattr("regard.look.signals.LONG", 128)
-    monkeypatch.setattr("regard.look.effect.LENGTH", 64)
+    monkeypatch.setattr("regard.look.find.activations.LONG", 128)
+    monkeypatch.setattr("regard.look.find.ablation.LENGTH", 64)
     return trained
 
 

@@ -11,13 +11,13 @@ from tiny import untrained
 from regard import LanguageModel, Transformer, UserError, build
 from regard.cli import main
 from regard.data.tagged import read_trees
-from regard.look.heads import Example, Unit, look_at, nats, profiles, switched_off, uniform
-from regard.look.induction import induction
-from regard.look.marks import marked, rare_words
+from regard.look.align.words import words_of
+from regard.look.find.properties import digits
+from regard.look.heads.induction import induction
+from regard.look.heads.marks import marked, rare_words
+from regard.look.heads.profile import Example, Unit, look_at, nats, profiles, switched_off, uniform
+from regard.look.heads.relations import REACH, TO_DEPENDENT, TO_HEAD, Parsed, looks_at, relations
 from regard.look.patch import patch
-from regard.look.properties import digits
-from regard.look.relations import REACH, TO_DEPENDENT, TO_HEAD, Parsed, looks_at, relations
-from regard.look.words import words_of
 from regard.text import START, STOP, train_tokenizer
 
 LETTERS = train_tokenizer("characters", ["abcdefgh 0123456789."])

@@ -19,8 +19,8 @@ from regard.data import store
 from regard.data.batch import IGNORED, InStep
 from regard.data.corpus import Tagged, kind_of, read_tagged
 from regard.decode.label import classify, probabilities, tag
-from regard.look.alignment import attention_to_source
-from regard.look.words import word_weights
+from regard.look.align.weights import attention_to_source
+from regard.look.align.words import word_weights
 from regard.runs import load_run
 from regard.text import KINDS, PADDING, START, STOP, Labels, load, save, train_tokenizer
 from regard.text.labels import in_step, pieces_of_words

@@ -15,7 +15,7 @@ from asking import ask, request
 from PIL import Image
 from safetensors.torch import load
 
-from regard.look.find import Effort
+from regard.look.find.find import Effort
 from regard.look.trace import trace
 from regard.page import finding
 from regard.text import START

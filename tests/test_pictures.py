@@ -18,11 +18,11 @@ from regard.cli import main
 from regard.look.coding import load_record
 from regard.look.gradients import memory
 from regard.look.pictures.maps import Map
+from regard.look.pictures.render import HONEST
 from regard.look.pictures.save import save
 from regard.look.pictures.view import blue, signed
 from regard.look.pictures.views import Choice, gradients_view, view_of
 from regard.look.recording import Recording
-from regard.look.render import HONEST
 from regard.runs import load_run
 from regard.train.loop import train
 from regard.train.report import Report

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.look.properties import PROPERTIES, PROSE, PYTHON, C, description, grammar_of, property_named
+from regard.look.find.properties import PROPERTIES, PROSE, PYTHON, C, description, grammar_of, property_named
 
 C_TEXT = r"""int f(char *s) { /* don't "x" ( */
 	if (s[0] == '"' && g(s, "a\"b(")) // it's

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.look.last_characters import LONGEST, contexts, predictions
-from regard.look.statistics import (
+from regard.look.find.ngrams import LONGEST, contexts, predictions
+from regard.look.find.statistics import (
     AUROC,
     Information,
     Spearman,

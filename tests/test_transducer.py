@@ -10,7 +10,7 @@ from zoo import TRANSDUCERS, VOCABULARY, begin, make, some_source, tokens
 from regard import Recurrent, Source, Transducer, build
 from regard.errors import UserError
 from regard.layers.tap import listen
-from regard.look.alignment import weights_over_source
+from regard.look.align.weights import weights_over_source
 from regard.look.trace import trace
 from regard.models.transducer import DOUBT
 from regard.special import PADDING, START, STOP

@@ -12,8 +12,8 @@ from regard import Search, Seq2Seq, Transformer, UserError, build
 from regard.decode.batches import BUDGET, WINDOW, in_order, room_for
 from regard.decode.probability import score_pairs, score_texts
 from regard.decode.translate import EMPTY, LONGEST, Alignment, Translation, translate
-from regard.look.alignment import attention_to_source
-from regard.look.words import align, pharaoh, words_of
+from regard.look.align.weights import attention_to_source
+from regard.look.align.words import align, pharaoh, words_of
 from regard.models.model import Model
 from regard.text import START, STOP, UNKNOWN, Tokenizer, train_tokenizer
 

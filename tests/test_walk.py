@@ -6,10 +6,10 @@ from zoo import VOCABULARY, make
 
 from regard import UserError
 from regard.decode.score import score
+from regard.look.find.windows import walk
 from regard.look.patch import patch
 from regard.look.trace import trace
 from regard.look.units import Unit, cells_in, clamped, heads_in, unit_named
-from regard.look.walk import walk
 from regard.text import START
 
 

@@ -10,8 +10,8 @@ import matplotlib
 import torch
 
 from regard.data.images import read_picture
-from regard.look.render import HONEST
-from regard.look.words import looks
+from regard.look.align.words import looks
+from regard.look.pictures.render import HONEST
 from regard.runs import load_run
 
 matplotlib.use("Agg")

@@ -17,11 +17,11 @@ from regard.cli.options import add_run
 from regard.data.corpora.phrases import LONGEST, phrases
 from regard.decode.translate import Alignment
 from regard.errors import UserError, unknown
-from regard.look.alignment import paths_over_source
-from regard.look.error_rate import Gold, read_gold
-from regard.look.readings import FED, MEAN, PREDICTED, Reading, Scored, Sentence, compare, read_alignments
-from regard.look.render import HONEST
-from regard.look.words import pharaoh
+from regard.look.align.error_rate import Gold, read_gold
+from regard.look.align.heads import FED, MEAN, PREDICTED, Reading, Scored, Sentence, compare, read_alignments
+from regard.look.align.weights import paths_over_source
+from regard.look.align.words import pharaoh
+from regard.look.pictures.render import HONEST
 from regard.runs import Run, load_run
 
 BUILT_IN = re.compile(r"phrases(-short)?:(french|spanish)")

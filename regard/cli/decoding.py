@@ -15,7 +15,7 @@ from regard.decode.probability import Pair
 from regard.decode.translate import Search, Translation
 from regard.decode.write import Writing
 from regard.errors import UserError
-from regard.look.words import pharaoh
+from regard.look.align.words import pharaoh
 from regard.runs import load_run
 
 WRITING = {

@@ -14,10 +14,10 @@ from regard.cli.command import Command, no_settings
 from regard.data.corpus import read_texts
 from regard.disk import write_text
 from regard.errors import UserError
-from regard.look.evidence import as_page, as_text, evidence
-from regard.look.find import Effort, Finding, find, occurring, properties_named
-from regard.look.properties import PROPERTIES, description
-from regard.look.reading import read
+from regard.look.find.evidence import as_page, as_text, evidence
+from regard.look.find.find import Effort, Finding, find, occurring, properties_named
+from regard.look.find.labelled import read
+from regard.look.find.properties import PROPERTIES, description
 from regard.runs import load_run
 from regard.train.report import watched
 

@@ -15,10 +15,10 @@ from regard.cli.lines import output_to
 from regard.cli.options import add_run
 from regard.data.tagged import read_trees
 from regard.errors import UserError, unknown
-from regard.look.heads import Profile, head_paths, look_at, profiles, switched_off
-from regard.look.induction import LENGTH, Induction, induction
-from regard.look.relations import Best, Parsed, Relation, relations
-from regard.look.render import HONEST
+from regard.look.heads.induction import LENGTH, Induction, induction
+from regard.look.heads.profile import Profile, head_paths, look_at, profiles, switched_off
+from regard.look.heads.relations import Best, Parsed, Relation, relations
+from regard.look.pictures.render import HONEST
 from regard.runs import Run, load_run
 
 SHARES = ("first", "stop", "rare", "digits", "dates")

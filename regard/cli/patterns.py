@@ -17,8 +17,8 @@ from regard.data.images import read_picture
 from regard.decode.describe import LONGEST
 from regard.decode.translate import Search
 from regard.errors import UserError
-from regard.look.alignment import paths_over_source
-from regard.look.words import looks
+from regard.look.align.weights import paths_over_source
+from regard.look.align.words import looks
 from regard.runs import load_run
 
 CAPTIONS = {

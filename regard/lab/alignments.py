@@ -9,8 +9,8 @@ from regard.data.corpora.phrases import Phrase, phrases
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import cells, draw_bars, recipe
 from regard.lab.room import Room
-from regard.look.error_rate import Gold
-from regard.look.readings import DIAGONAL, MEAN, PREDICTED, UNIFORM, Reading, Sentence, compare, read_alignments
+from regard.look.align.error_rate import Gold
+from regard.look.align.heads import DIAGONAL, MEAN, PREDICTED, UNIFORM, Reading, Sentence, compare, read_alignments
 from regard.runs import Run
 
 

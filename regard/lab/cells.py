@@ -7,7 +7,7 @@ from regard.config import LanguageModel
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import CHARACTERS, COLOURS, cells, python_source, recipe
 from regard.lab.room import Room
-from regard.look.find import Effort
+from regard.look.find.find import Effort
 
 PROPERTIES = ("quotes", "comment", "depth", "position_in_line")
 

@@ -8,7 +8,7 @@ from regard.config import Tagger, Transformer
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import COLOURS, draw_bars, held_out, letters, looked_up, recipe, tagged
 from regard.lab.room import Room
-from regard.look.heads import UNIFORM, Example, profiles
+from regard.look.heads.profile import UNIFORM, Example, profiles
 from regard.models.build import build
 
 BACK = (1, 3, 5)

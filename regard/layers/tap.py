@@ -4,14 +4,17 @@ Listeners live in a context variable, not on the module: two threads can trace a
 nothing is ever left behind on it. A compiled model has no listeners.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
+
+from regard.errors import UserError
 
 Listener: TypeAlias = Callable[[Tensor], Tensor]
 
@@ -68,3 +71,15 @@ def listen(listeners: Mapping[Tap, Listener]) -> Iterator[None]:
 def taps_of(module: nn.Module) -> dict[str, Tap]:
     """Every tap below a module, by its path."""
     return {path: tap for path, tap in module.named_modules() if isinstance(tap, Tap)}
+
+
+def matching(taps: Mapping[str, Tap], patterns: Iterable[str]) -> dict[str, Tap]:
+    """The taps whose path matches one of the patterns; every pattern must match some."""
+    found: dict[str, Tap] = {}
+    for pattern in patterns:
+        matched = {path: tap for path, tap in taps.items() if fnmatchcase(path, pattern)}
+        if not matched:
+            names = ", ".join(sorted({path.rsplit(".", 1)[-1] for path in taps}))
+            raise UserError(f"no tap matches '{pattern}'; taps end in {names}; try '*.{names.split(', ')[0]}'")
+        found |= matched
+    return found

@@ -7,8 +7,7 @@ from functools import partial
 from torch import Tensor, nn
 
 from regard.errors import UserError
-from regard.layers.tap import Listener, listen, taps_of
-from regard.look.paths import matching
+from regard.layers.tap import Listener, listen, matching, taps_of
 
 
 @contextmanager

@@ -8,8 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.layers.tap import Tap, listen, taps_of
-from regard.look.paths import matching
+from regard.layers.tap import Tap, listen, matching, taps_of
 
 
 class Trace(Mapping[str, Tensor]):

@@ -7,11 +7,11 @@ from typing import Any
 
 from regard.data.store import read
 from regard.errors import UserError
-from regard.look.evidence import evidence
-from regard.look.find import LEAST, Effort, Finding, Subject, find, properties_named
-from regard.look.properties import PROPERTIES, Property, description
-from regard.look.reading import Reading
-from regard.look.reading import read as read_text
+from regard.look.find.evidence import evidence
+from regard.look.find.find import LEAST, Effort, Finding, Subject, find, properties_named
+from regard.look.find.labelled import Reading
+from regard.look.find.labelled import read as read_text
+from regard.look.find.properties import PROPERTIES, Property, description
 from regard.runs import Run
 
 TOKENS = 20_000

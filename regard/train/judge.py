@@ -15,7 +15,7 @@ from regard.data.corpora.scenes import scenes
 from regard.data.corpus import Split, kind_of, read_texts
 from regard.decode.translate import Search
 from regard.errors import UserError
-from regard.look.alignment import over_source
+from regard.look.align.weights import over_source
 from regard.runs import Run, load_run
 from regard.text import START, STOP, Labels
 from regard.train.captions import gathered_captions

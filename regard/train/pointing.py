@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from regard.data.corpora.scenes import Scene, cells_of
-from regard.look.alignment import attention_to_source
+from regard.look.align.weights import attention_to_source
 from regard.models.model import Model
 from regard.text import START, Tokenizer
 

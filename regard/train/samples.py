@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from regard.config import Where
 from regard.data import store
-from regard.look.heads import Example
-from regard.look.marks import Mark, rare_words
-from regard.look.properties import dates, digits
+from regard.look.find.properties import dates, digits
+from regard.look.heads.marks import Mark, rare_words
+from regard.look.heads.profile import Example
 from regard.runs import Run
 from regard.text import STOP
 from regard.train.examples import READERS, data_of, encode

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from rich.text import Text
 
 from regard.decode.translate import Alignment
+from regard.look.pictures.render import shaded_text
 from regard.look.pictures.save import as_image
 from regard.look.pictures.view import FAINT, SMALL, WIDTH, Cell, Numbers, View, blank, blue, plain, signed
-from regard.look.render import shaded_text
 
 Matrix = NDArray[np.float32]
 OUTLIERS = 0.998  # of many weights: those above this quantile have one colour

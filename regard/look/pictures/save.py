@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 
 from regard.disk import write_with
 from regard.errors import UserError
+from regard.look.pictures.render import HONEST
 from regard.look.pictures.view import View
-from regard.look.render import HONEST
 
 DOTS = 200  # an inch
 UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}

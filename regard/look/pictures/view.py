@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from rich.text import Text
 
-from regard.look.render import HONEST
+from regard.look.pictures.render import HONEST
 
 Cell: TypeAlias = str | int | float
 Numbers: TypeAlias = Mapping[str, np.ndarray | list[str]]

@@ -9,9 +9,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.layers.tap import Listener
+from regard.look.find.windows import walk
 from regard.look.patch import patch
 from regard.look.units import MIXED, Unit
-from regard.look.walk import walk
 from regard.models.model import Model
 
 ROWS, LENGTH = 4, 512  # stretches that are read again with each clamp

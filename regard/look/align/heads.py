@@ -4,23 +4,23 @@ At row t the decoder has just been fed token t and predicts token t + 1. So a wo
 one row later, where it is fed; which of them is the better alignment differs from head to head.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from regard.errors import UserError
-from regard.look.alignment import mean_over_heads, weights_over_source
-from regard.look.error_rate import Gold, Overlap, at_best, by_chance, diagonal, overlap
-from regard.look.halves import halved
+from regard.look.align.error_rate import Gold, Overlap, at_best, by_chance, diagonal, overlap
+from regard.look.align.weights import mean_over_heads, weights_over_source
+from regard.look.align.words import between_words, links, words_of
 from regard.look.units import WEIGHTS
-from regard.look.words import between_words, links, words_of
 from regard.models.model import Model
 from regard.text import START, STOP, Tokenizer
 
+Item = TypeVar("Item")
 MEAN, PREDICTED, FED = "mean of all heads", "as predicted", "as fed"
 NOTHING = Overlap()
 DIAGONAL, UNIFORM, BEST = "diagonal", "uniform", "one link a word, at best"
@@ -92,6 +92,14 @@ class Scored:
             self.chosen_on += found
         else:
             self.reported += found
+
+
+def halved(items: Iterable[Item], text: Callable[[Item], Hashable]) -> Iterator[tuple[Item, bool]]:
+    """Each item, and whether it is in the half that chooses: every second different text, so that equal ones stay
+    together."""
+    numbers: dict[Hashable, int] = {}
+    for item in items:
+        yield item, numbers.setdefault(text(item), len(numbers)) % 2 == 0
 
 
 def compare(

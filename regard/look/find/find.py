@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.errors import UserError, unknown
-from regard.look.effect import Clamp, Effect, effects
-from regard.look.last_characters import contexts, last_characters
-from regard.look.properties import PROPERTIES, Property
-from regard.look.reading import Reading
-from regard.look.signals import Stream, Watch, signals, streams_of
-from regard.look.statistics import (
+from regard.look.find.ablation import Clamp, Effect, effects
+from regard.look.find.activations import Stream, Watch, signals, streams_of
+from regard.look.find.labelled import Reading
+from regard.look.find.ngrams import contexts, last_characters
+from regard.look.find.properties import PROPERTIES, Property
+from regard.look.find.statistics import (
     AUROC,
     Measure,
     adjusted,

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from regard.decode.translate import Alignment, Translation
-from regard.look.alignment import attention_to_source
+from regard.look.align.weights import attention_to_source
 from regard.models.model import Model
 from regard.special import NAMES
 from regard.text import START, STOP, Tokenizer

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 
 from regard.errors import UserError
-from regard.look.heads import UNIFORM, Example, look_at, nats, uniform
+from regard.look.heads.profile import UNIFORM, Example, look_at, nats, uniform
 from regard.models.model import Model
 from regard.special import NAMES
 

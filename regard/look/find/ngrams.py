@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float, Int, UInt64
 
-from regard.look.statistics import Measure, measure_for
+from regard.look.find.statistics import Measure, measure_for
 
 LONGEST = 8
 TRUST = 4  # so many cases of a context weigh as much as what its shorter one says

@@ -9,11 +9,11 @@ import numpy as np
 from rich.style import Style
 from rich.text import Text
 
-from regard.look.effect import densest
-from regard.look.find import Finding, Subject
-from regard.look.properties import Property
-from regard.look.reading import Reading
-from regard.look.signals import signals
+from regard.look.find.ablation import densest
+from regard.look.find.activations import signals
+from regard.look.find.find import Finding, Subject
+from regard.look.find.labelled import Reading
+from regard.look.find.properties import Property
 
 LENGTH = 1500  # tokens shown
 BEFORE = 500  # tokens read before them

@@ -13,7 +13,7 @@ from regard.decode.batches import padded
 from regard.decode.score import score
 from regard.errors import UserError
 from regard.layers.tap import taps_of
-from regard.look.marks import Mark, marked
+from regard.look.heads.marks import Mark, marked
 from regard.look.patch import patch
 from regard.look.trace import trace
 from regard.look.units import WEIGHTS, Unit, clamped, heads_in

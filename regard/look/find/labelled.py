@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.errors import UserError
-from regard.look.properties import Property
+from regard.look.find.properties import Property
 from regard.text import Tokenizer
 
 

@@ -17,9 +17,9 @@ from torch import Tensor
 
 from regard.errors import UserError
 from regard.layers.tap import taps_of
+from regard.look.find.windows import ROWS, WINDOW, walk
 from regard.look.trace import Trace, trace
 from regard.look.units import WEIGHTS, Unit, cells_in, heads_in, unit_named
-from regard.look.walk import ROWS, WINDOW, walk
 from regard.models.model import Model
 from regard.text import START
 

@@ -1,0 +1,1 @@
+"""Attention over the source as an alignment of words."""

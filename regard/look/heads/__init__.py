@@ -1,0 +1,1 @@
+"""What the heads of self-attention look at."""
