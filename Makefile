@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test quick check demo bench clean
+.PHONY: test quick check script demo bench clean
 
 test: check
 	$(BIN)/pytest -n auto
@@ -13,10 +13,16 @@ test: check
 quick: check
 	$(BIN)/pytest -n auto tests/test_architecture.py tests/test_state.py tests/test_errors.py
 
-check: .venv/installed
+check: .venv/installed script
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# The page's JavaScript: format, lint and types, where there is npm to fetch the tools. The page itself wants no build.
+script:
+	@if ! command -v npm > /dev/null; then echo "no npm here: the page's JavaScript is not checked"; \
+	elif [ node_modules/.package-lock.json -nt package.json ] || npm install --silent; then npm run --silent check; \
+	else echo "npm cannot fetch its tools here: the page's JavaScript is not checked"; fi
 
 demo: .venv/installed
 	$(BIN)/regard demo
@@ -36,4 +42,4 @@ bench: .venv/installed-bench
 	@touch $@
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis node_modules

@@ -14,13 +14,27 @@ export function savedAddress() {
 /** A value that was asked for already is not asked for again. */
 async function once(key, make) {
   if (saved && key in saved.answers) return saved.answers[key];
-  if (offline) throw new Wrong('a saved page holds what was shown when it was saved; for more, open the run with regard look');
-  if (!kept.has(key)) kept.set(key, make().then((value) => value, (error) => { kept.delete(key); throw error; }));
+  if (offline)
+    throw new Wrong('a saved page holds what was shown when it was saved; for more, open the run with regard look');
+  if (!kept.has(key))
+    kept.set(
+      key,
+      make().then(
+        (value) => value,
+        (error) => {
+          kept.delete(key);
+          throw error;
+        },
+      ),
+    );
   return kept.get(key);
 }
 
 async function asked(path, question, signal) {
-  const wish = question === undefined ? {} : { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(question) };
+  const wish =
+    question === undefined
+      ? {}
+      : { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(question) };
   let response;
   try {
     response = await fetch(path, { ...wish, signal });
@@ -68,7 +82,9 @@ export async function lines(path, question, each, signal) {
 
 /** The bytes of a record. */
 export async function record(question, signal) {
-  const found = await once(`record${JSON.stringify(question)}`, async () => (await asked('/api/record', question, signal)).arrayBuffer());
+  const found = await once(`record${JSON.stringify(question)}`, async () =>
+    (await asked('/api/record', question, signal)).arrayBuffer(),
+  );
   return typeof found === 'string' ? fromText(found) : found;
 }
 

@@ -1,8 +1,18 @@
 // Two scales that people with any colour vision can read, on light and on dark paper.
 
 const STOPS = {
-  light: { weight: ['#fcfbf8', '#d3e2ef', '#8fb8da', '#3f83bb', '#14528a', '#08284d'], low: '#a4520f', middle: '#fcfbf8', high: '#1b5e96' },
-  dark: { weight: ['#14161a', '#173450', '#1f5f92', '#3f93c8', '#8fcdf0', '#f0faff'], low: '#f09a4d', middle: '#14161a', high: '#63b4ea' },
+  light: {
+    weight: ['#fcfbf8', '#d3e2ef', '#8fb8da', '#3f83bb', '#14528a', '#08284d'],
+    low: '#a4520f',
+    middle: '#fcfbf8',
+    high: '#1b5e96',
+  },
+  dark: {
+    weight: ['#14161a', '#173450', '#1f5f92', '#3f93c8', '#8fcdf0', '#f0faff'],
+    low: '#f09a4d',
+    middle: '#14161a',
+    high: '#63b4ea',
+  },
 };
 
 export function theme() {

@@ -29,7 +29,8 @@ function set(element, attributes) {
     if (value === null || value === undefined || value === false) continue;
     if (key === 'class') element.setAttribute('class', `${element.getAttribute('class') || ''} ${value}`.trim());
     else if (typeof value === 'function') element.addEventListener(key.slice(2), value);
-    else if (key === 'style') for (const [name, setting] of Object.entries(value)) element.style.setProperty(name, setting);
+    else if (key === 'style')
+      for (const [name, setting] of Object.entries(value)) element.style.setProperty(name, setting);
     else if (key === 'value') element.value = value;
     else element.setAttribute(key, value === true ? '' : value);
   }
@@ -45,7 +46,10 @@ export function figure(x, digits = 3) {
   if (x === null || x === undefined || Number.isNaN(x)) return '–';
   if (!Number.isFinite(x)) return x > 0 ? '∞' : '−∞';
   const size = Math.abs(x);
-  const text = size !== 0 && (size < 1e-3 || size >= 1e5) ? x.toExponential(1) : x.toFixed(Math.max(0, digits - (size >= 10 ? 1 : 0) - (size >= 100 ? 1 : 0)));
+  const text =
+    size !== 0 && (size < 1e-3 || size >= 1e5)
+      ? x.toExponential(1)
+      : x.toFixed(Math.max(0, digits - (size >= 10 ? 1 : 0) - (size >= 100 ? 1 : 0)));
   return text.replace('-', '−');
 }
 
@@ -80,14 +84,26 @@ export function named(path) {
 
 /** Buttons of which one is pressed. */
 export function segments(label, options, value, choose) {
-  return h('span.field', label && h('span', label), h('span.segments', { role: 'group', 'aria-label': label || 'choice' },
-    options.map(([key, text]) => h('button', { type: 'button', 'aria-pressed': String(key === value), onclick: () => choose(key) }, text))));
+  return h(
+    'span.field',
+    label && h('span', label),
+    h(
+      'span.segments',
+      { role: 'group', 'aria-label': label || 'choice' },
+      options.map(([key, text]) =>
+        h('button', { type: 'button', 'aria-pressed': String(key === value), onclick: () => choose(key) }, text),
+      ),
+    ),
+  );
 }
 
 /** A list to choose from. */
 export function choice(label, options, value, choose, id) {
-  const list = h('select', { 'aria-label': label, id, onchange: (event) => choose(event.target.value) },
-    options.map(([key, text]) => h('option', { value: key, selected: String(key) === String(value) }, text)));
+  const list = h(
+    'select',
+    { 'aria-label': label, id, onchange: (event) => choose(event.target.value) },
+    options.map(([key, text]) => h('option', { value: key, selected: String(key) === String(value) }, text)),
+  );
   return h('label', label, list);
 }
 
@@ -100,7 +116,12 @@ export function tick(label, value, choose) {
 
 /** A drawn state: nothing yet, nothing to show, or something wrong. */
 export function state(title, text, kind = '') {
-  return h('div.state', { class: kind, role: kind === 'wrong' ? 'alert' : null }, h('h3', title), typeof text === 'string' ? h('p', text) : text);
+  return h(
+    'div.state',
+    { class: kind, role: kind === 'wrong' ? 'alert' : null },
+    h('h3', title),
+    typeof text === 'string' ? h('p', text) : text,
+  );
 }
 
 const tip = () => document.getElementById('tip');

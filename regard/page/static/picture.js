@@ -14,7 +14,8 @@ export function film({ shape, data }, weights, across) {
       const region = weights ? Math.floor((y * down) / height) * across + Math.floor((x * across) / width) : 0;
       const light = weights ? 0.35 + (0.65 * weights[region]) / most : 1;
       const place = y * width + x;
-      for (let colour = 0; colour < 3; colour++) image.data[4 * place + colour] = data[colour * height * width + place] * light;
+      for (let colour = 0; colour < 3; colour++)
+        image.data[4 * place + colour] = data[colour * height * width + place] * light;
       image.data[4 * place + 3] = 255;
     }
   }

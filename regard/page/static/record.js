@@ -1,7 +1,15 @@
 // A record: the header and typed blobs of one pass through a model, read as they are (a safetensors file).
 
 const TYPES = {
-  F64: Float64Array, F32: Float32Array, F16: Uint16Array, I64: BigInt64Array, I32: Int32Array, I16: Int16Array, I8: Int8Array, U8: Uint8Array, BOOL: Uint8Array,
+  F64: Float64Array,
+  F32: Float32Array,
+  F16: Uint16Array,
+  I64: BigInt64Array,
+  I32: Int32Array,
+  I16: Int16Array,
+  I8: Int8Array,
+  U8: Uint8Array,
+  BOOL: Uint8Array,
 };
 const SPECIAL = 4; // tokens that stand for no text have the numbers below
 
@@ -20,7 +28,9 @@ export function readTensors(buffer) {
     const [from, to] = found.data_offsets;
     const kind = TYPES[found.dtype];
     const aligned = (begin + from) % kind.BYTES_PER_ELEMENT === 0;
-    const data = aligned ? new kind(buffer, begin + from, (to - from) / kind.BYTES_PER_ELEMENT) : new kind(buffer.slice(begin + from, begin + to));
+    const data = aligned
+      ? new kind(buffer, begin + from, (to - from) / kind.BYTES_PER_ELEMENT)
+      : new kind(buffer.slice(begin + from, begin + to));
     return { shape: found.shape, data: found.dtype === 'F16' ? halves(data) : data };
   };
   return { metadata: header.__metadata__ || {}, blob };
@@ -58,9 +68,20 @@ function tokensOf(sequence) {
       if (!blank) word = begun - 1;
       inside = !blank;
     }
-    if (sequence.grid) return { ...token, text: `${Math.floor(token.id / sequence.grid) + 1}·${(token.id % sequence.grid) + 1}`, special: false, word: token.id };
+    if (sequence.grid)
+      return {
+        ...token,
+        text: `${Math.floor(token.id / sequence.grid) + 1}·${(token.id % sequence.grid) + 1}`,
+        special: false,
+        word: token.id,
+      };
     const special = token.id < SPECIAL;
-    return { ...token, text: special || !raw.length || text.includes('\uFFFD') ? token.label : text, special, word: special ? -1 : word };
+    return {
+      ...token,
+      text: special || !raw.length || text.includes('\uFFFD') ? token.label : text,
+      special,
+      word: special ? -1 : word,
+    };
   });
 }
 
@@ -83,8 +104,12 @@ export class Record {
     this.written = tokensOf(header.sequences.written);
     this.texts = { source: header.sequences.source?.text || '', written: header.sequences.written.text };
     const all = Object.entries(header.seen);
-    this.attention = all.filter(([path]) => path.endsWith('.weights')).map(([path, about]) => new Attention(this, path, about, header.sequences));
-    this.cells = all.filter(([, about]) => about.axes.length === 2).map(([path, about]) => new Cells(this, path, about));
+    this.attention = all
+      .filter(([path]) => path.endsWith('.weights'))
+      .map(([path, about]) => new Attention(this, path, about, header.sequences));
+    this.cells = all
+      .filter(([, about]) => about.axes.length === 2)
+      .map(([path, about]) => new Cells(this, path, about));
     this.seen = header.seen;
     this.picture = blob('picture');
     this.grid = header.sequences.source?.grid || 0;
@@ -142,7 +167,13 @@ class Attention {
     this.path = path.slice(0, -'.weights'.length);
     this.blob = `seen.${path}`;
     this.exact = about.coding === 'exact';
-    [this.from, this.to, this.reading, this.causal, this.group] = [about.rows, about.columns, about.reading, about.causal, about.group];
+    [this.from, this.to, this.reading, this.causal, this.group] = [
+      about.rows,
+      about.columns,
+      about.reading,
+      about.causal,
+      about.group,
+    ];
     this.grid = sequences[about.columns]?.grid || 0;
     [this.heads, this.rows, this.columns] = record.blob(this.blob).shape;
   }

@@ -49,7 +49,9 @@ export function chance(seed) {
 /** A matrix of numbers around 0. */
 export function drawn(rows, columns, seed, size = 1) {
   const draw = chance(seed);
-  return Array.from({ length: rows }, () => Array.from({ length: columns }, () => size * (draw() + draw() + draw() - 1.5) * 1.4));
+  return Array.from({ length: rows }, () =>
+    Array.from({ length: columns }, () => size * (draw() + draw() + draw() - 1.5) * 1.4),
+  );
 }
 
 /** sin and cos of a place, as the Transformer adds them. (Vaswani et al. 2017) */

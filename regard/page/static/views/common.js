@@ -13,19 +13,41 @@ export function mapOf(record, selection) {
 /** The head that the selection means: a number or 'mean'. */
 export function headOf(attention, selection) {
   if (attention.heads === 1) return 0;
-  return selection.head === 'mean' || Number(selection.head) >= attention.heads || selection.head === '' ? 'mean' : Number(selection.head);
+  return selection.head === 'mean' || Number(selection.head) >= attention.heads || selection.head === ''
+    ? 'mean'
+    : Number(selection.head);
 }
 
 /** The group of cells that the selection means; what is written before what is read, cells before hidden states. */
 export function cellsOf(record, selection) {
-  const rank = (one) => (one.over === 'written' ? 0 : 2) + (one.path.endsWith('.cells') ? 0 : one.path.endsWith('.hidden') ? 1 : 4);
-  return record.group(selection.cells) || [...record.cells].sort((a, b) => rank(a) - rank(b) || b.path.localeCompare(a.path))[0] || null;
+  const rank = (one) =>
+    (one.over === 'written' ? 0 : 2) + (one.path.endsWith('.cells') ? 0 : one.path.endsWith('.hidden') ? 1 : 4);
+  return (
+    record.group(selection.cells) ||
+    [...record.cells].sort((a, b) => rank(a) - rank(b) || b.path.localeCompare(a.path))[0] ||
+    null
+  );
 }
 
 export function chooseMap(look, attention) {
   const { record, selection, choose } = look;
-  const list = record.attention.length > 1 && choice('layer', record.attention.map((one) => [one.path, named(one.path)]), attention.path, (map) => choose({ map }), 'layer');
-  const heads = attention.heads > 1 && segments('head', [['mean', 'mean'], ...Array.from({ length: attention.heads }, (_, i) => [i, i + 1])], headOf(attention, selection), (head) => choose({ head: String(head) }));
+  const list =
+    record.attention.length > 1 &&
+    choice(
+      'layer',
+      record.attention.map((one) => [one.path, named(one.path)]),
+      attention.path,
+      (map) => choose({ map }),
+      'layer',
+    );
+  const heads =
+    attention.heads > 1 &&
+    segments(
+      'head',
+      [['mean', 'mean'], ...Array.from({ length: attention.heads }, (_, i) => [i, i + 1])],
+      headOf(attention, selection),
+      (head) => choose({ head: String(head) }),
+    );
   return [list, heads];
 }
 
@@ -53,18 +75,22 @@ export function merged(attention, weights, names) {
     const found = [];
     tokens.forEach((token, i) => {
       const last = found[found.length - 1];
-      if (last && token.word >= 0 && last.word === token.word) { last.places.push(i); last.text += token.text; }
-      else found.push({ ...token, text: token.text, places: [i] });
+      if (last && token.word >= 0 && last.word === token.word) {
+        last.places.push(i);
+        last.text += token.text;
+      } else found.push({ ...token, text: token.text, places: [i] });
     });
     return found.map((one) => ({ ...one, text: one.text.trim() || one.text }));
   };
   const [rows, columns] = [groups(names.rows), groups(names.columns)];
   const together = new Float32Array(rows.length * columns.length);
-  rows.forEach((row, t) => columns.forEach((column, i) => {
-    let sum = 0;
-    for (const a of row.places) for (const b of column.places) sum += weights[a * attention.columns + b];
-    together[t * columns.length + i] = sum / row.places.length;
-  }));
+  rows.forEach((row, t) =>
+    columns.forEach((column, i) => {
+      let sum = 0;
+      for (const a of row.places) for (const b of column.places) sum += weights[a * attention.columns + b];
+      together[t * columns.length + i] = sum / row.places.length;
+    }),
+  );
   return { weights: together, rows: rows.length, columns: columns.length, names: { rows, columns } };
 }
 
@@ -76,10 +102,19 @@ export function scaleOf(selection, columns) {
 /** A list of the largest weights of a row. */
 export function largest(tokens, weights, count = 8) {
   const order = [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, count);
-  return h('table.numbers', order.map((i) => h('tr', h('td.token', short(tokens[i].text, 18)), h('td.n', weights[i].toFixed(3)))));
+  return h(
+    'table.numbers',
+    order.map((i) => h('tr', h('td.token', short(tokens[i].text, 18)), h('td.n', weights[i].toFixed(3)))),
+  );
 }
 
 /** The alternatives behind a position. */
 export function ladder(record, t, count = 5) {
-  return h('table.numbers', record.top(t).slice(0, count).map((one) => h('tr', h('td.token', short(one.text, 18)), h('td.n', `${(100 * one.p).toFixed(1)}%`))));
+  return h(
+    'table.numbers',
+    record
+      .top(t)
+      .slice(0, count)
+      .map((one) => h('tr', h('td.token', short(one.text, 18)), h('td.n', `${(100 * one.p).toFixed(1)}%`))),
+  );
 }
