@@ -29,22 +29,24 @@ from regard.config import (
     recipe_from,
     to_table,
 )
+from regard.config.decoding import Search, Writing
+from regard.config.looking import Effort, Recording
 from regard.config.recipe import read_toml
 from regard.decode.batches import BATCH
 from regard.decode.describe import describe
 from regard.decode.label import classify, tag
 from regard.decode.probability import Pair, Scored, as_pair, as_text, score_pairs, score_texts
-from regard.decode.translate import Search, Translation, translate
-from regard.decode.write import Writing, write
+from regard.decode.translate import Translation, translate
+from regard.decode.write import write
 from regard.disk import write_text
 from regard.errors import UserError
 from regard.look.align.weights import paths_over_source
 from regard.look.align.words import align, word_weights
-from regard.look.find.find import Effort, Finding, Subject, find, properties_named
+from regard.look.find.find import Finding, Subject, find
 from regard.look.find.labelled import read
-from regard.look.find.properties import Property
+from regard.look.find.properties import Property, properties_named
 from regard.look.record import Record
-from regard.look.recording import KINDS, RECORDING, Recording
+from regard.look.recording import KINDS, RECORDING
 from regard.models.build import build
 from regard.models.ensemble import Ensemble
 from regard.models.model import Model
@@ -234,13 +236,13 @@ class Run:
 
     def stream(self, prompt: str = "", wishes: Writing = WRITING) -> Iterator[str]:
         """The same piece by piece, as it is made; never half a character."""
-        if wishes.n > 1:
-            raise UserError(f"a stream is one text, found n = {wishes.n}; use samples for several")
+        if wishes.number > 1:
+            raise UserError(f"a stream is one text, found number = {wishes.number}; use samples for several")
         return (piece for _, piece in self._write(prompt, wishes))
 
     def samples(self, prompt: str = "", wishes: Writing = WRITING) -> list[str]:
-        """`wishes.n` texts that go on from one prompt."""
-        texts = [""] * wishes.n
+        """`wishes.number` texts that go on from one prompt."""
+        texts = [""] * wishes.number
         for number, piece in self._write(prompt, wishes):
             texts[number] += piece
         return texts

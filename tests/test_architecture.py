@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "decode": {"errors", "special", "config", "text", "layers", "models"},
     "look": {"errors", "special", "disk", "config", "text", "layers", "models", "decode"},
     "weights": {"errors"},
+    "progress": set(),
     "runs": {"errors", "disk", "weights", "config", "text", "models", "decode", "look"},
     "train": {
         "errors",
@@ -33,12 +34,13 @@ MAY_IMPORT = {
         "decode",
         "look",
         "runs",
+        "progress",
     },
     "page": {"errors", "disk", "config", "text", "data", "layers", "models", "decode", "look", "runs"},
     "__init__": {"errors", "config", "layers", "models", "look", "decode", "runs", "page"},
     "demo": {"errors", "config", "text", "data", "layers", "models", "decode", "runs", "look", "train"},
     "lab": {"errors", "disk", "config", "text", "data", "layers", "models", "decode", "look", "runs", "train"},
-    "cli": {"errors", "disk", "config", "data", "decode", "look", "runs", "train", "demo", "page", "lab"},
+    "cli": {"errors", "disk", "config", "data", "decode", "look", "runs", "train", "demo", "page", "lab", "progress"},
 }
 FILES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 

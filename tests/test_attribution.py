@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from zoo import CAPTIONERS, IN_STEP, LANGUAGE_MODELS, SEQ2SEQ, make
 
 from regard import Source, UserError
+from regard.config.looking import Recording
 from regard.decode.score import score
 from regard.layers.embedding import Embedding
 from regard.layers.state import State
@@ -21,7 +22,7 @@ from regard.look.attribution import (
 )
 from regard.look.patch import patch
 from regard.look.record import SOURCE, WRITTEN
-from regard.look.recording import Recording, of_text
+from regard.look.recording import of_text
 from regard.look.trace import trace
 from regard.look.units import Unit
 from regard.models.model import Model

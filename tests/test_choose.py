@@ -183,9 +183,9 @@ def test_extreme_temperatures(dtype):
     scores = torch.randn(50, 6, dtype=dtype) * 100
     scores[:, 5] = -math.inf
     for cold in (1e-6, 1e-40, 1e-300):
-        assert torch.equal(one_each(scores, Sample(range(50), cold)), scores.argmax(-1))
+        assert torch.equal(one_each(scores, Sample(range(50), temperature=cold)), scores.argmax(-1))
     alike = torch.tensor([0.2] * 5 + [0.0], dtype=dtype).expand(50, 6)
-    torch.testing.assert_close(Sample([0], math.inf).probabilities(scores), alike)
+    torch.testing.assert_close(Sample([0], temperature=math.inf).probabilities(scores), alike)
 
 
 def test_tokens_equal_to_the_last_of_top_k_stay():
@@ -208,10 +208,16 @@ def test_argmax_leaves_gradients_alone():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"temperature": -1}, "temperature must be above 0, found -1; for always the best token choose argmax"),
-        ({"temperature": 0}, "temperature must be above 0, found 0; for always the best token choose argmax"),
-        ({"temperature": math.nan}, "temperature must be above 0, found nan; for always the best token choose argmax"),
-        ({"top_k": -2}, "top_k must be at least 0, found -2; 0 keeps every token"),
+        (
+            {"temperature": -1},
+            "temperature must be a number above 0, found -1; for always the best token choose argmax",
+        ),
+        ({"temperature": 0}, "temperature must be a number above 0, found 0; for always the best token choose argmax"),
+        (
+            {"temperature": math.nan},
+            "temperature must be a number above 0, found nan; for always the best token choose argmax",
+        ),
+        ({"top_k": -2}, "top_k must be a whole number from 0 up, found -2; 0 keeps every token"),
         ({"top_p": 0.0}, "top_p must be above 0 and at most 1, found 0.0; 1 keeps every token"),
         ({"top_p": 1.5}, "top_p must be above 0 and at most 1, found 1.5; 1 keeps every token"),
         ({"top_p": math.nan}, "top_p must be above 0 and at most 1, found nan; 1 keeps every token"),
@@ -249,5 +255,5 @@ def test_filters_agree_with_transformers(dtype):
             expected = warpers.TopPLogitsWarper(top_p)(None, expected)
         if min_p:
             expected = warpers.MinPLogitsWarper(min_p)(None, expected)
-        found = Sample([0], temperature, top_k, top_p, min_p).probabilities(scores)
+        found = Sample([0], temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p).probabilities(scores)
         torch.testing.assert_close(found, expected.softmax(-1))

@@ -12,10 +12,11 @@ from zoo import VOCABULARY, make
 import regard
 from regard import LanguageModel, Recurrent, UserError
 from regard.cli import main
+from regard.config.looking import Effort
 from regard.look.find.ablation import Clamp, changes, densest
 from regard.look.find.activations import confidence, received, signals, streams_of
 from regard.look.find.evidence import as_page, as_text, colour, evidence
-from regard.look.find.find import Effort, Subject, find
+from regard.look.find.find import Subject, find
 from regard.look.find.labelled import read
 from regard.look.find.properties import PROPERTIES, quotes
 from regard.look.find.windows import walk
@@ -91,7 +92,7 @@ def subject() -> Subject:
 
 
 def test_a_planted_cell_is_found_and_passes_every_control(subject, text):
-    first, second = find(subject, read(subject.tokenizer, [text]), {"quotes": quotes}, Effort(top=2), silent)
+    first, second = find(subject, read(subject.tokenizer, [text]), {"quotes": quotes}, Effort(number=2), silent)
     assert first.unit == "layer.layers.0.hidden[3]"
     assert first.failed == ()
     assert first.sign == 1
@@ -111,7 +112,7 @@ def test_a_planted_cell_is_found_and_passes_every_control(subject, text):
 
 
 def test_an_echo_of_the_input_is_no_memory(subject, text):
-    (found,) = find(subject, read(subject.tokenizer, [text]), {"vowels": vowels}, Effort(top=1), silent)
+    (found,) = find(subject, read(subject.tokenizer, [text]), {"vowels": vowels}, Effort(number=1), silent)
     assert found.unit == "layer.layers.0.hidden[5]"
     assert found.score == pytest.approx(1)
     assert found.last_characters == pytest.approx(1)
@@ -130,7 +131,7 @@ def test_shuffled_labels_are_not_found(subject, text, monkeypatch):
     shifts = np.random.default_rng(1).integers(600, len(text) - 600, 100)
     reading = read(subject.tokenizer, [text])
     found = find(
-        subject, reading, {str(k): moved(shift) for k, shift in enumerate(shifts)}, Effort(top=1, controls=1), silent
+        subject, reading, {str(k): moved(shift) for k, shift in enumerate(shifts)}, Effort(number=1, controls=1), silent
     )
     assert sum(one.p < 0.05 for one in found) <= 10
     assert all(one.failed for one in found)
@@ -148,7 +149,7 @@ def test_nothing_is_found_in_an_untrained_model(name, text):
         "kind": lambda text: np.array(["vowel" if letter in "aei" else letter.strip() or "blank" for letter in text]),
     }
     found = find(
-        Subject(model, other, tokenizer, name == "lm-lstm"), reading, properties, Effort(top=2, shifts=50), silent
+        Subject(model, other, tokenizer, name == "lm-lstm"), reading, properties, Effort(number=2, shifts=50), silent
     )
     assert {one.property for one in found} == {"quotes", "place", "kind"}
     assert all(one.failed for one in found)
@@ -253,7 +254,7 @@ def test_the_second_part_has_no_say_in_the_choice(subject, text):
 
 def test_evidence_shows_the_text_the_unit_and_the_label(subject, text):
     reading = read(subject.tokenizer, [text])
-    (found,) = find(subject, reading, {"quotes": quotes}, Effort(top=1), silent)
+    (found,) = find(subject, reading, {"quotes": quotes}, Effort(number=1), silent)
     shown = evidence(subject, reading, found, quotes)
     joined = "".join(one.text for one in shown)
     assert len(joined) == 1500
@@ -338,7 +339,7 @@ def test_the_same_from_python(runs):
     run = regard.load(runs / "lm-lstm")
     text = (runs / "tides.txt").read_text()
     by_name, by_function = (
-        run.find(wanted, text, Effort(top=1, shifts=20, units=("layer.layers.0.cells[3]",)))
+        run.find(wanted, text, Effort(number=1, shifts=20, units=("layer.layers.0.cells[3]",)))
         for wanted in ("digits", [PROPERTIES["digits"]])
     )
     assert by_name == by_function
@@ -359,7 +360,7 @@ def test_the_same_from_python(runs):
         ),
         (["--units", "layer.layers.0.cells[12]", "--data", "{tides}"], "has units 0 to 11, found 12"),
         (["--units", "layer.layers.7.cells[1]", "--data", "{tides}"], r"unit 'layer\.layers\.7\.cells' does not exist"),
-        (["--top", "0"], "top must be a whole number from 1 up, found 0"),
+        (["--top", "0"], "number must be a whole number from 1 up, found 0"),
         (["--shifts", "3"], "shifts must be a whole number from 20 up, found 3"),
         (["--evidence", "found.png"], r"--evidence wants a name that ends in \.html, or terminal, found 'found\.png'"),
     ],

@@ -8,8 +8,9 @@ from zoo import make
 
 import regard
 from regard import LanguageModel, Recurrent, UserError
+from regard.config.looking import Recording
 from regard.look.gradients import furthest, gates, memory
-from regard.look.recording import Recording, of_text
+from regard.look.recording import of_text
 from regard.text import train_tokenizer
 
 TEXT = "a b c d e f g h i j"

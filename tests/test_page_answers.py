@@ -15,7 +15,7 @@ from asking import ask, request
 from PIL import Image
 from safetensors.torch import load
 
-from regard.look.find.find import Effort
+from regard.config.looking import Effort
 from regard.look.trace import trace
 from regard.page import finding
 from regard.text import START
@@ -161,7 +161,7 @@ def test_other_measures_have_the_shape_of_the_map(server, run, text, path, wante
 def test_a_search_says_how_far_it_is_and_then_what_it_found(server, runs, monkeypatch):
     text = "".join(f'say "{n} {n * n}" and {n}.\n' for n in range(160))
     monkeypatch.setattr(finding, "_tokens", lambda run: run.tokenizer.encode(text))
-    monkeypatch.setattr(finding, "EFFORT", Effort(top=2, shifts=20, controls=2))
+    monkeypatch.setattr(finding, "EFFORT", Effort(number=2, shifts=20, controls=2))
     found = lines(ask(server, "/api/find", run=1, property="quotes")[1])
     *progress, first, second = found
     assert all("progress" in one for one in progress)

@@ -10,11 +10,12 @@ import torch
 from zoo import CAPTIONERS, IN_STEP, LANGUAGE_MODELS, SEQ2SEQ, SOURCE_VOCABULARY, VOCABULARY, make
 
 from regard import UserError
+from regard.config.looking import Recording
 from regard.decode.beam import beam
 from regard.decode.score import score
 from regard.look.coding import NAME, VERSION, from_root, load_record, save_record, to_root
 from regard.look.record import SOURCE, WRITTEN, Record
-from regard.look.recording import KINDS, RECORDING, BeamTree, Recording, of_text, of_translation, size
+from regard.look.recording import KINDS, RECORDING, BeamTree, of_text, of_translation, size
 from regard.text import START, STOP, Labels, Tokenizer
 
 MODELS = LANGUAGE_MODELS | SEQ2SEQ | IN_STEP | CAPTIONERS

@@ -93,11 +93,18 @@ def test_batched_is_single_with_sources_of_different_length(name):
     keep = torch.arange(6) < torch.tensor([6, 2, 4, 1, 5])[:, None]
     prompt = torch.ones(5, 1, dtype=torch.long)
     together = stream(
-        model, prompt, model.start(Source(source.content, keep)), Sample(range(5), 2.0), limit=LIMIT, stop=STOP
+        model,
+        prompt,
+        model.start(Source(source.content, keep)),
+        Sample(range(5), temperature=2.0),
+        limit=LIMIT,
+        stop=STOP,
     )
     for row, text in enumerate(texts(list(together))):
         alone = model.start(Source(source.content[row : row + 1, keep[row]]))
-        assert texts(list(stream(model, prompt[:1], alone, Sample([row], 2.0), limit=LIMIT, stop=STOP))) == [text]
+        assert texts(
+            list(stream(model, prompt[:1], alone, Sample([row], temperature=2.0), limit=LIMIT, stop=STOP))
+        ) == [text]
 
 
 class Scripted(Model):
@@ -211,7 +218,7 @@ def test_no_history_of_gradients_is_kept_and_the_callers_mode_is_its_own():
 def test_yielded_tokens_are_not_written_to_later():
     model = make("lm-lstm")
     taken, kept = [], []
-    sample = Sample(range(6), 3.0)
+    sample = Sample(range(6), temperature=3.0)
     for token in stream(model, tokens(6, 2), model.start(batch=6), sample, limit=12, stop=STOP):
         taken.append(token)
         kept.append(token.clone())

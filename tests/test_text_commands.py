@@ -187,7 +187,7 @@ def test_scores_token_by_token(run, said):
 def test_a_run_in_python(run):
     writer, translator = regard.load(run("lm")), regard.load(run("pairs"))
     assert "".join(writer.stream("the ", Writing(length=30, seed=1))) == writer.write("the ", length=30, seed=1)
-    assert writer.samples("the ", Writing(length=9, n=2, seed=1))[1] == writer.write("the ", length=9, seed=2)
+    assert writer.samples("the ", Writing(length=9, number=2, seed=1))[1] == writer.write("the ", length=9, seed=2)
     lines = ["one two", "", "three"]
     found = list(translator.translations(lines, Search(n_best=2)))
     assert [one[0].text for one in found] == translator.translate(lines)

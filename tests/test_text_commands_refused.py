@@ -47,7 +47,7 @@ def test_wishes_that_cannot_be(run, refused, words, expected):
 
 def test_a_temperature_below_zero(run, refused):
     assert refused("write", run("lm"), "--prompt", "x", "--temperature", "-1") == (
-        "temperature must be above 0, found -1.0; for always the best token choose argmax"
+        "temperature must be a number above 0, found -1.0; for always the best token choose argmax"
     )
 
 
@@ -71,7 +71,11 @@ def test_an_alignment_of_a_model_that_does_not_look(run, refused):
             "a translator scores pairs (source, target), found one text: 'a'",
         ),
         ("lm", lambda run: run.score([("a", "b")]), "a language model scores texts, found ('a', 'b')"),
-        ("lm", lambda run: run.stream("a", Writing(n=2)), "a stream is one text, found n = 2; use samples for several"),
+        (
+            "lm",
+            lambda run: run.stream("a", Writing(number=2)),
+            "a stream is one text, found number = 2; use samples for several",
+        ),
     ],
 )
 def test_mistakes_in_python(run, name, call, expected):

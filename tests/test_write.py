@@ -35,7 +35,7 @@ def made(name: str, tokenizer: Tokenizer = LETTERS) -> Model:
 
 
 def texts(model: Model, prompt: str, tokenizer: Tokenizer = LETTERS, room: int = 0, **wishes) -> list[str]:
-    found = [""] * wishes.get("n", 1)
+    found = [""] * wishes.get("number", 1)
     for number, piece in write(model, tokenizer, prompt, Writing(**wishes), room=room):
         found[number] += piece
     return found
@@ -104,23 +104,23 @@ def test_argmax_is_what_reading_all_of_it_again_for_each_token_gives(name):
 @pytest.mark.parametrize("name", zoo.LANGUAGE_MODELS)
 def test_a_seed_gives_its_text_whatever_else_is_written(name):
     model = made(name)
-    several = texts(model, "a fad", length=10, n=3, seed=7)
+    several = texts(model, "a fad", length=10, number=3, seed=7)
     assert several == [texts(model, "a fad", length=10, seed=seed)[0] for seed in (7, 8, 9)]
     assert len(set(several)) == 3
 
 
 def test_many_samples_are_written_some_at_a_time(monkeypatch):
     model = made("lm-lstm")
-    whole = texts(model, "a", length=5, n=7)
+    whole = texts(model, "a", length=5, number=7)
     monkeypatch.setattr(module, "ROWS", 3)
-    assert texts(model, "a", length=5, n=7) == whole
+    assert texts(model, "a", length=5, number=7) == whole
 
 
 @pytest.mark.parametrize("name", ["lm-lstm", "lm-transformer-rotary"])
 def test_the_prompt_is_read_once_in_one_pass_for_all_samples(name, monkeypatch):
     model, fed = made(name), []
     model.embedding.register_forward_pre_hook(lambda _, given: fed.append(tuple(given[0].shape)))
-    texts(model, "abcdef", length=3, n=4, min_p=0.001)
+    texts(model, "abcdef", length=3, number=4, min_p=0.001)
     assert fed == [(1, 6), (4, 1), (4, 1), (4, 1)]
 
 
@@ -146,7 +146,7 @@ def test_a_beam_gives_its_best_texts():
     model = made("lm-lstm")
     with torch.no_grad():
         model.head.W.bias[: LETTERS.vocabulary - 7] = -1e9  # letters and nothing else, so that no two spell one text
-    several = texts(model, "bad", choose="beam", n=3, length=6)
+    several = texts(model, "bad", choose="beam", number=3, length=6)
     assert len(set(several)) == 3
     assert several[:1] == texts(model, "bad", choose="beam", length=6)
     assert texts(model, "bad", choose="beam", beam=1, length=6) == texts(model, "bad", choose="argmax", length=6)
@@ -164,7 +164,7 @@ def test_writing_stops_where_the_positions_end(choose):
     model = short_table()
     with torch.no_grad():  # never stops by itself
         model.head.W.bias[STOP] = -1e9
-    wishes = {"choose": choose, "n": 1, "beam": 2}
+    wishes = {"choose": choose, "number": 1, "beam": 2}
     with pytest.warns(UserWarning, match="ends here") as said:
         (text,) = texts(model, "abcde", room=12, length=100, **wishes)
     assert [str(one.message) for one in said] == [
@@ -191,13 +191,16 @@ def test_a_prompt_longer_than_the_positions():
 @pytest.mark.parametrize(
     ("wish", "expected"),
     [
-        ({"temperature": -1.0}, "temperature must be above 0, found -1.0; for always the best token choose argmax"),
+        (
+            {"temperature": -1.0},
+            "temperature must be a number above 0, found -1.0; for always the best token choose argmax",
+        ),
         ({"top_p": 1.5}, "top_p must be above 0 and at most 1, found 1.5; 1 keeps every token"),
-        ({"repetition_penalty": -1.0}, "repetition penalty must be above 0, found -1.0; 1 changes nothing"),
+        ({"repetition_penalty": -1.0}, "repetition_penalty must be a number above 0, found -1.0; 1 changes nothing"),
         ({"length": 0}, "length must be a whole number from 1 up, found 0"),
         ({"choose": "best"}, "choose 'best' does not exist; choose one of sample, argmax, beam"),
-        ({"choose": "beam", "n": 6}, "n (6) must not be above beam (5), which finds no more; widen the beam"),
-        ({"choose": "argmax", "n": 2}, "argmax always gives the same text, found n = 2; use sample or beam"),
+        ({"choose": "beam", "number": 6}, "number (6) must not be above beam (5), which finds no more; widen it"),
+        ({"choose": "argmax", "number": 2}, "argmax always gives the same text, found number = 2; use sample or beam"),
     ],
 )
 def test_wishes_that_cannot_be(wish, expected):

@@ -104,7 +104,7 @@ def _sentence(text: str, glued: str) -> Sentence:
 
 
 def _score(run: Run, known: argparse.Namespace) -> int:
-    from regard.train.report import watched
+    from regard.progress import watched
 
     scores = list(_built_in(known.gold, known.number) if BUILT_IN.fullmatch(known.gold) else _with_gold(known))
     found, baselines = compare(run.model, run.tokenizers, watched(scores, "aligning", len(scores)))

@@ -11,9 +11,9 @@ from typing import Any, TextIO
 from regard.cli.command import Command, no_settings
 from regard.cli.lines import STANDARD, at_terminal, count_lines, one_line, output_to, read_lines, read_text
 from regard.cli.options import add_file, add_run, add_search, add_settings, batch_of, wishes
+from regard.config.decoding import Search, Writing
 from regard.decode.probability import Pair
-from regard.decode.translate import Search, Translation
-from regard.decode.write import Writing
+from regard.decode.translate import Translation
 from regard.errors import UserError
 from regard.look.align.words import pharaoh
 from regard.runs import load_run
@@ -29,7 +29,7 @@ WRITING = {
     "no_repeat": "no N tokens in a row come twice; 0: they may",
     "stop": "end before this text",
     "seed": "the same seed gives the same text; sample k has seed + k - 1",
-    "n": "how many texts; several are shown one after the other under their seeds",
+    "number": "how many texts; several are shown one after the other under their seeds",
     "beam": "for beam: how many hypotheses are followed at once",
 }
 
@@ -41,7 +41,7 @@ def add(command: Command) -> None:
         _write,
         "a language model goes on with a text, shown as it is made",
         '  regard write runs/mine --prompt "def "\n'
-        '  regard write runs/mine --prompt "The " --temperature 0.7 --top-p 0.9 --n 3 --seed 1\n'
+        '  regard write runs/mine --prompt "The " --temperature 0.7 --top-p 0.9 --number 3 --seed 1\n'
         "  head -5 story.txt | regard write runs/mine --stop 'The end'",
     )
     add_run(write)
@@ -90,7 +90,7 @@ def _write(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     prompt = prompt or ""
     with warnings.catch_warnings(record=True) as said, output_to(None) as output:
         warnings.simplefilter("always")
-        if writing.n == 1:
+        if writing.number == 1:
             _show(output, prompt, run.stream(prompt, writing))
         else:
             for number, text in enumerate(run.samples(prompt, writing)):
@@ -118,7 +118,7 @@ def _show(output: TextIO, prompt: str, pieces: Iterator[str]) -> None:
 
 
 def _translate(known: argparse.Namespace, settings: dict[str, Any]) -> int:
-    from regard.train.report import watched
+    from regard.progress import watched
 
     no_settings(settings)
     search, batch = wishes(Search, known), batch_of(known)

@@ -11,15 +11,16 @@ from rich.console import Console
 from rich.table import Table
 
 from regard.cli.command import Command, no_settings
+from regard.config.looking import Effort
 from regard.data.corpus import read_texts
 from regard.disk import write_text
 from regard.errors import UserError
 from regard.look.find.evidence import as_page, as_text, evidence
-from regard.look.find.find import Effort, Finding, find, occurring, properties_named
+from regard.look.find.find import Finding, find, occurring
 from regard.look.find.labelled import read
-from regard.look.find.properties import PROPERTIES, description
+from regard.look.find.properties import PROPERTIES, description, properties_named
+from regard.progress import watched
 from regard.runs import load_run
-from regard.train.report import watched
 
 TERMINAL = "terminal"
 
@@ -48,7 +49,12 @@ def add(command: Command) -> None:
         help="where to look: '*.cells', '*.hidden', '*.units', '*.weights' (heads), or one path[number] (default: all)",
     )  # fmt: skip
     found.add_argument(
-        "--top", type=int, default=Effort.top, metavar="N", help="units listed for each (default: %(default)s)"
+        "--number",
+        "--top",
+        type=int,
+        default=Effort.number,
+        metavar="N",
+        help="units listed for each (default: %(default)s)",
     )
     found.add_argument(
         "--shifts",
@@ -73,7 +79,7 @@ def _find(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     if known.evidence and known.evidence != TERMINAL and Path(known.evidence).suffix != ".html":
         raise UserError(f"--evidence wants a name that ends in .html, or {TERMINAL}, found '{known.evidence}'")
     properties = properties_named(known.property)
-    effort = Effort(tuple(known.units), known.top, known.shifts, seed=known.seed)
+    effort = Effort(tuple(known.units), known.number, known.shifts, seed=known.seed)
     run = load_run(known.path)
     subject = run.subject(known.seed)
     documents = ["".join(text) for text in read_texts(known.data, None)] if known.data else held_out_texts(run)

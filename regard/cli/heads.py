@@ -53,7 +53,7 @@ def add(command: Command) -> None:
 
 
 def _heads(known: argparse.Namespace, settings: dict[str, Any]) -> int:
-    from regard.train.report import watched
+    from regard.progress import watched
     from regard.train.samples import marks_for, samples, spread
 
     no_settings(settings)
@@ -97,7 +97,7 @@ def _twice(run: Run) -> Induction:
 
 
 def _grammar(run: Run, path: Path, most: int) -> tuple[list[Relation], dict[str, Best]]:
-    from regard.train.report import watched
+    from regard.progress import watched
     from regard.train.samples import spread
 
     room, tokenizer = run.room or sys.maxsize, run.source_tokenizer

@@ -11,10 +11,10 @@ from rich.console import Console
 from regard.cli.command import Command, no_settings
 from regard.cli.lines import STANDARD, at_terminal, read_text
 from regard.cli.options import add_run
+from regard.config.looking import Choice, Recording
 from regard.errors import UserError
 from regard.look.coding import save_record
 from regard.look.record import Record
-from regard.look.recording import Recording
 from regard.runs import Run, load_run
 
 TRACE = ".trace"
@@ -73,7 +73,7 @@ def _look(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     from regard.look.gradients import memory
     from regard.look.pictures.save import check, save
     from regard.look.pictures.view import View
-    from regard.look.pictures.views import Choice, gradients_view, view_of
+    from regard.look.pictures.views import gradients_view, view_of
 
     no_settings(settings)
     if known.save is None and all(getattr(known, name) is None for name in CHOICE | RECORDING):

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from regard.cli.lines import STANDARD, at_terminal
+from regard.config.decoding import Search, Writing
 from regard.decode.batches import BATCH
-from regard.decode.translate import Search
-from regard.decode.write import Writing
 from regard.errors import UserError
 
 Wishes = TypeVar("Wishes", Search, Writing)

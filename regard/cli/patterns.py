@@ -13,9 +13,9 @@ from torch import Tensor
 from regard.cli.command import Command, no_settings
 from regard.cli.lines import one_line, output_to, read_lines
 from regard.cli.options import add_file, add_run, add_search, batch_of, wishes
+from regard.config.decoding import Search
 from regard.data.images import read_picture
 from regard.decode.describe import LONGEST
-from regard.decode.translate import Search
 from regard.errors import UserError
 from regard.look.align.weights import paths_over_source
 from regard.look.align.words import looks

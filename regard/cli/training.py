@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.cli.command import Command, no_settings
 from regard.cli.options import add_length_penalty, add_run
-from regard.decode.translate import Search
+from regard.config.decoding import Search
 from regard.errors import UserError
 
 

@@ -1,4 +1,4 @@
-"""What a model is made of and how it is trained, as frozen values that are checked when they are made."""
+"""What a model is made of, how it is trained and what is asked of it: frozen values, checked when made. No torch."""
 
 from regard.config.model import (
     Classifier,

@@ -11,19 +11,24 @@ from regard.errors import UserError, unknown
 S = TypeVar("S", bound="Settings")
 
 
-def at_least(minimum: int, default: int) -> Any:
+def at_least(minimum: int, default: int, remedy: str = "") -> Any:
     """A whole number with a lower limit."""
-    return field(default=default, metadata={"minimum": minimum})
+    return field(default=default, metadata={"minimum": minimum, "remedy": remedy})
 
 
-def fraction(default: float) -> Any:
+def fraction(default: float, remedy: str = "") -> Any:
     """A number from 0 up to, not including, 1."""
-    return field(default=default, metadata={"fraction": True})
+    return field(default=default, metadata={"fraction": True, "remedy": remedy})
 
 
-def above_zero(default: float) -> Any:
+def share(default: float, remedy: str = "") -> Any:
+    """A number from 0, not included, up to 1."""
+    return field(default=default, metadata={"share": True, "remedy": remedy})
+
+
+def above_zero(default: float, remedy: str = "") -> Any:
     """A positive number."""
-    return field(default=default, metadata={"above zero": True})
+    return field(default=default, metadata={"above zero": True, "remedy": remedy})
 
 
 class Settings:
@@ -33,8 +38,9 @@ class Settings:
         hints = get_type_hints(type(self))
         for setting in fields(self):  # type: ignore[arg-type]
             name, value, hint, limits = setting.name, getattr(self, setting.name), hints[setting.name], setting.metadata
+            remedy = f"; {limits['remedy']}" if limits.get("remedy") else ""
             if get_origin(hint) is Literal and value not in get_args(hint):
-                raise unknown(name, value, get_args(hint))
+                raise unknown(name, value, filter(None, get_args(hint)))
             if hint is bool and not isinstance(value, bool):
                 raise UserError(f"{name} must be true or false, found {value}")
             if hint is str and not isinstance(value, str):
@@ -47,11 +53,13 @@ class Settings:
             whole = number and isinstance(value, int)
             if hint is int and not (whole and value >= limits.get("minimum", value)):
                 limit = f" from {limits['minimum']} up" if "minimum" in limits else ""
-                raise UserError(f"{name} must be a whole number{limit}, found {value}")
+                raise UserError(f"{name} must be a whole number{limit}, found {value}{remedy}")
             if "fraction" in limits and not (number and 0 <= value < 1):
-                raise UserError(f"{name} must be at least 0 and below 1, found {value}")
+                raise UserError(f"{name} must be at least 0 and below 1, found {value}{remedy}")
+            if "share" in limits and not (number and 0 < value <= 1):
+                raise UserError(f"{name} must be above 0 and at most 1, found {value}{remedy}")
             if "above zero" in limits and not (number and value > 0):
-                raise UserError(f"{name} must be a number above 0, found {value}")
+                raise UserError(f"{name} must be a number above 0, found {value}{remedy}")
         self.check()
 
     def check(self) -> None:

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.config.decoding import Sampling
 from regard.errors import UserError
 
 # scores (R, V), rows (R,): which rows of the batch these are, made: how many tokens each has so far → tokens (R,)
@@ -28,36 +29,16 @@ def argmax(scores: Float[Tensor, "R V"], rows: Int[Tensor, " R"], made: int) -> 
 
 
 @dataclass(frozen=True)
-class Sample:
+class Sample(Sampling):
     """A token drawn from softmax(scores / temperature), the improbable ones left out if so wished.
 
     Row r draws with its own seed, and its number at step t is a function of (seed, t) alone: the same seed gives the
-    same text whatever else is in the batch. The filters apply in the order in which they stand here. top_p is nucleus
-    sampling (Holtzman et al. 2020), min_p that of Nguyen et al. 2024.
+    same text whatever else is in the batch. The filters apply in the order of `Sampling`. top_p is nucleus sampling
+    (Holtzman et al. 2020), min_p that of Nguyen et al. 2024.
     """
 
     seeds: Sequence[int]
     """One for each row of the batch."""
-    temperature: float = 1.0
-    """Below 1 the probable tokens come more often, above 1 less."""
-    top_k: int = 0
-    """Only the k most probable tokens, and those equal to the last of them; 0: all."""
-    top_p: float = 1.0
-    """Only the most probable tokens that together hold this share of what top_k leaves."""
-    min_p: float = 0.0
-    """Only tokens with at least this share of the most probable one's probability."""
-
-    def __post_init__(self) -> None:
-        if not self.temperature > 0:
-            raise UserError(
-                f"temperature must be above 0, found {self.temperature}; for always the best token choose argmax"
-            )
-        if self.top_k < 0:
-            raise UserError(f"top_k must be at least 0, found {self.top_k}; 0 keeps every token")
-        if not 0 < self.top_p <= 1:
-            raise UserError(f"top_p must be above 0 and at most 1, found {self.top_p}; 1 keeps every token")
-        if not 0 <= self.min_p < 1:
-            raise UserError(f"min_p must be at least 0 and below 1, found {self.min_p}; 0 keeps every token")
 
     def __call__(self, scores: Float[Tensor, "R V"], rows: Int[Tensor, " R"], made: int) -> Int[Tensor, " R"]:
         """The first token at which the cumulative distribution exceeds the row's number."""

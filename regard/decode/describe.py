@@ -6,8 +6,9 @@ import torch
 from jaxtyping import UInt8
 from torch import Tensor
 
+from regard.config.decoding import Search
 from regard.decode.batches import BATCH, in_order
-from regard.decode.translate import Plan, Search, Translation
+from regard.decode.translate import Plan, Translation
 from regard.models.model import Model, Source
 from regard.text import Tokenizer
 

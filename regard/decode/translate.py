@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.config.settings import Settings, at_least
+from regard.config.decoding import Search
 from regard.decode.batches import BATCH, in_order, padded, room_for
 from regard.decode.beam import Hypothesis, Length, Watch, average, beam, length_penalty
 from regard.decode.rules import AtLeast, Never, NoRepeatedNgram, Rule
@@ -18,48 +18,6 @@ from regard.text import START, STOP, UNKNOWN, Tokenizer
 
 LONGEST = 10_000
 """Tokens of a source: what is longer is no line of text, and might take all memory there is."""
-
-
-@dataclass(frozen=True)
-class Search(Settings):
-    """How to look for a translation."""
-
-    beam: int = at_least(1, 5)
-    """How many hypotheses are followed at once; 1: always the most probable token."""
-    length_penalty: float | Literal["average"] = 0.6
-    """α of ((5 + n) / 6)^α, by which Σ log p is divided so that short ones do not win for being short; 0: nothing;
-    "average": the mean over the tokens."""
-    n_best: int = at_least(1, 1)
-    """How many translations of each line, at most as many as the beam is wide."""
-    min_length: int = at_least(0, 0)
-    """Tokens of a translation at least, its prefix included."""
-    max_length: int = at_least(0, 0)
-    """And at most; 0: by the length of the source, twice as many and 20."""
-    no_repeat: int = at_least(0, 0)
-    """No run of so many tokens comes twice; 0: any may."""
-    prefix: str = ""
-    """How every translation begins."""
-    must: tuple[str, ...] = ()
-    """Words and phrases that must appear."""
-    never: tuple[str, ...] = ()
-    """Words and phrases that must not."""
-
-    def check(self) -> None:
-        penalty = self.length_penalty
-        if penalty != "average" and not (isinstance(penalty, int | float) and penalty >= 0):
-            raise UserError(f"length_penalty must be a number from 0 up or 'average', found {penalty}")
-        if self.n_best > self.beam:
-            raise UserError(
-                f"n_best ({self.n_best}) must not be above beam ({self.beam}), which finds no more; widen it"
-            )
-        if self.max_length and self.min_length > self.max_length:
-            raise UserError(f"min_length ({self.min_length}) must not be above max_length ({self.max_length})")
-        if any(not phrase.strip() for phrase in (*self.must, *self.never)):
-            raise UserError("must and never want words, found an empty one; leave it out")
-        for wanted in self.must:
-            for banned in self.never:
-                if banned in wanted:
-                    raise UserError(f"'{wanted}' must appear and '{banned}' must not; drop one of the two")
 
 
 class Alignment(NamedTuple):

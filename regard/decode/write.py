@@ -4,69 +4,21 @@ import codecs
 import warnings
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.config.settings import Settings, at_least
+from regard.config.decoding import Writing
 from regard.decode.beam import beam
 from regard.decode.choose import Choose, Sample, argmax
 from regard.decode.rules import NoRepeatedNgram, RepetitionPenalty, Rule
 from regard.decode.stream import stream
-from regard.errors import UserError
 from regard.layers.state import select
 from regard.models.model import Model
 from regard.text import START, STOP, Tokenizer
 
 ROWS = 32  # samples that are written at the same time
-
-
-@dataclass(frozen=True)
-class Writing(Settings):
-    """How to go on with a text."""
-
-    length: int = at_least(1, 500)
-    """Tokens to write at most; fewer where the model ends the text."""
-    choose: Literal["sample", "argmax", "beam"] = "sample"
-    """Draw each token, always take the most probable one, or look for the most probable text."""
-    temperature: float = 1.0
-    """For sample: scores are divided by it; below 1 safer, above 1 more surprising."""
-    top_k: int = at_least(0, 0)
-    """For sample: only so many of the most probable tokens; 0: all."""
-    top_p: float = 1.0
-    """For sample: only the most probable tokens that together have this probability."""
-    min_p: float = 0.0
-    """For sample: only tokens with at least this share of the best one's probability."""
-    repetition_penalty: float = 1.0
-    """Above 1: what stands in the text already becomes less probable."""
-    no_repeat: int = at_least(0, 0)
-    """No run of so many tokens comes twice; 0: any may."""
-    stop: str = ""
-    """Writing ends before this text."""
-    seed: int = at_least(0, 0)
-    """For sample: the same seed, the same text. The n-th sample has the n-th seed from here on."""
-    n: int = at_least(1, 1)
-    """How many texts."""
-    beam: int = at_least(1, 5)
-    """For beam: how many hypotheses are followed at once."""
-
-    def check(self) -> None:
-        self.sampling((self.seed,))
-        self.rules()
-        if self.choose == "beam" and self.n > self.beam:
-            raise UserError(f"n ({self.n}) must not be above beam ({self.beam}), which finds no more; widen the beam")
-        if self.choose == "argmax" and self.n > 1:
-            raise UserError(f"argmax always gives the same text, found n = {self.n}; use sample or beam")
-
-    def sampling(self, seeds: Sequence[int]) -> Sample:
-        return Sample(seeds, self.temperature, self.top_k, self.top_p, self.min_p)
-
-    def rules(self) -> list[Rule]:
-        """What may be said, given what has been said, prompt included."""
-        penalty = [RepetitionPenalty(self.repetition_penalty)] if self.repetition_penalty != 1 else []
-        return [*penalty, *([NoRepeatedNgram(self.no_repeat)] if self.no_repeat else [])]
 
 
 class Unfolding:
@@ -126,10 +78,16 @@ class _Behind:
         return self.rule(scores, torch.cat([self.before.expand(len(written), -1), written], 1))
 
 
+def _rules(writing: Writing) -> list[Rule]:
+    """What may be said, given what has been said, prompt included."""
+    penalty = [RepetitionPenalty(writing.repetition_penalty)] if writing.repetition_penalty != 1 else []
+    return [*penalty, *([NoRepeatedNgram(writing.no_repeat)] if writing.no_repeat else [])]
+
+
 def write(
     model: Model, tokenizer: Tokenizer, prompt: str, writing: Writing, *, room: int = 0
 ) -> Iterator[tuple[int, str]]:
-    """What follows the prompt, as it is made: (which of the n texts, what is new in it). Joined, they are the texts.
+    """What follows the prompt, as it is made: (which of the texts, what is new in it). Joined, they are the texts.
 
     The prompt is read in one parallel pass, once for all texts. `room` is how many positions a model has where it has
     an end, 0: any number; there writing stops with a warning.
@@ -159,12 +117,18 @@ def _streamed(
         state = model.start()
         if len(read) > 1:
             _, state = model.read(fed[:, :-1], state)
-    rules = [_Behind(fed[0, :-1], rule) for rule in writing.rules()]
-    for first in range(0, writing.n, ROWS):
-        rows = range(first, min(first + ROWS, writing.n))
+    rules = [_Behind(fed[0, :-1], rule) for rule in _rules(writing)]
+    for first in range(0, writing.number, ROWS):
+        rows = range(first, min(first + ROWS, writing.number))
         choose: Choose = argmax
         if writing.choose == "sample":
-            choose = writing.sampling([writing.seed + row for row in rows])
+            choose = Sample(
+                [writing.seed + row for row in rows],
+                temperature=writing.temperature,
+                top_k=writing.top_k,
+                top_p=writing.top_p,
+                min_p=writing.min_p,
+            )
         texts = [Unfolding(tokenizer, read, writing.stop) for _ in rows]
         shared = select(state, torch.zeros(len(rows), dtype=torch.long, device=device))
         made = stream(model, fed[:, -1:].expand(len(rows), 1), shared, choose, limit=limit, stop=STOP, rules=rules)
@@ -185,9 +149,16 @@ def _searched(
 ) -> Generator[tuple[int, str], None, bool]:
     fed = torch.tensor([read], device=next(model.parameters()).device)
     (found,) = beam(
-        model, fed, model.start(), width=writing.beam, wanted=writing.n, limit=limit, stop=STOP, rules=writing.rules()
+        model,
+        fed,
+        model.start(),
+        width=writing.beam,
+        wanted=writing.number,
+        limit=limit,
+        stop=STOP,
+        rules=_rules(writing),
     )
-    for row, one in enumerate(found[: writing.n]):
+    for row, one in enumerate(found[: writing.number]):
         text = Unfolding(tokenizer, read, writing.stop)
         yield row, "".join([*map(text.add, one.tokens), text.end()])
-    return not all(one.finished for one in found[: writing.n])
+    return not all(one.finished for one in found[: writing.number])

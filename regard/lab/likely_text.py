@@ -6,8 +6,8 @@ from statistics import mean
 from typing import Any
 
 from regard.config import LanguageModel
+from regard.config.decoding import Writing
 from regard.data.corpora.phrases import phrases, split_words
-from regard.decode.write import Writing
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import COLOURS, STYLES, cells, recipe
 from regard.lab.room import Room

@@ -2,20 +2,21 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
 from jaxtyping import UInt8
 from torch import Tensor
 
-from regard.config.settings import Settings, at_least
+from regard.config.decoding import Search
+from regard.config.looking import Recording
 from regard.decode.batches import room_for
 from regard.decode.beam import Look, beam
 from regard.decode.choose import argmax
 from regard.decode.describe import LONGEST
 from regard.decode.stream import stream
-from regard.decode.translate import Plan, Search
+from regard.decode.translate import Plan
 from regard.errors import UserError
 from regard.layers.state import State, leaves
 from regard.layers.tap import matching, taps_of
@@ -28,26 +29,6 @@ from regard.text import START, STOP, Tokenizer
 
 Tokenizers = tuple[Tokenizer, Tokenizer]
 SHOWN = 3  # continuations of each hypothesis that are told, besides those that were kept
-
-
-@dataclass(frozen=True)
-class Recording(Settings):
-    """What to record."""
-
-    beam: int = at_least(1, 5)
-    """Hypotheses that are followed at once; 1: always the most probable token, and no tree."""
-    length: int = at_least(0, 0)
-    """For a language model: how many tokens it goes on for; 0: it only reads."""
-    answer: str = ""
-    """For a translator or captioner: what it is made to say, in place of what it would."""
-    begin: tuple[int, ...] = ()
-    """Tokens that the answer begins with, to go on from another one than the model chose."""
-    top: int = at_least(1, 5)
-    """How many of the most probable tokens at each step."""
-    paths: tuple[str, ...] = ()
-    """Taps besides attention weights, hidden states, cells and gates, by path or pattern."""
-    room: int = at_least(0, 0)
-    """How many positions a model has where it has an end; 0: any number."""
 
 
 RECORDING = Recording()

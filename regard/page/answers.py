@@ -13,6 +13,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from regard.config.looking import Recording
 from regard.data.corpora.scenes import captioned
 from regard.data.images import as_pixels
 from regard.data.store import read
@@ -25,7 +26,6 @@ from regard.look.coding import to_bytes
 from regard.look.gradients import furthest, memory
 from regard.look.patch import patch
 from regard.look.record import WRITTEN, Record
-from regard.look.recording import Recording
 from regard.look.trace import Trace, trace
 from regard.look.units import WEIGHTS, cells_in, clamped, heads_in, unit_named
 from regard.models.count import count
@@ -81,7 +81,7 @@ class Answers:
         if run.room:
             limit = min(limit, max(0, run.room - len(begun) + 1))
         seen: list[Tensor] = []
-        chooser: Choose = Sample((asked.seed,), asked.temperature) if asked.temperature else argmax
+        chooser: Choose = Sample((asked.seed,), temperature=asked.temperature) if asked.temperature else argmax
 
         def choose(scores: Tensor, rows: Tensor, made: int) -> Tensor:
             seen[:] = [scores.softmax(-1)[0]]

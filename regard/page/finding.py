@@ -5,18 +5,19 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from regard.config.looking import Effort
 from regard.data.store import read
 from regard.errors import UserError
 from regard.look.find.evidence import evidence
-from regard.look.find.find import LEAST, Effort, Finding, Subject, find, properties_named
+from regard.look.find.find import LEAST, Finding, Subject, find
 from regard.look.find.labelled import Reading
 from regard.look.find.labelled import read as read_text
-from regard.look.find.properties import PROPERTIES, Property, description
+from regard.look.find.properties import PROPERTIES, Property, description, properties_named
 from regard.runs import Run
 
 TOKENS = 20_000
 """Of held-out text, at most: somebody is waiting. `regard find` reads all of it."""
-EFFORT = Effort(top=6, shifts=60)
+EFFORT = Effort(number=6, shifts=60)
 SHOWN = 400
 """Tokens of evidence for each unit."""
 

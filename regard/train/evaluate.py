@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from regard.config.decoding import Search
 from regard.data.batch import BUCKETS, Batch, Streams
 from regard.data.examples import Kind
 from regard.decode.describe import describe
 from regard.decode.label import probabilities
-from regard.decode.translate import Plan, Search, hypotheses
+from regard.decode.translate import Plan, hypotheses
 from regard.layers.state import State, map_state
 from regard.models.model import Model
 from regard.runs import Run

@@ -10,12 +10,13 @@ import numpy as np
 import torch
 
 from regard.config import Where, carries_state
+from regard.config.decoding import Search
 from regard.data import store
 from regard.data.corpora.scenes import scenes
 from regard.data.corpus import Split, kind_of, read_texts
-from regard.decode.translate import Search
 from regard.errors import UserError
 from regard.look.align.weights import over_source
+from regard.progress import watched
 from regard.runs import Run, load_run
 from regard.text import START, STOP, Labels
 from regard.train.captions import gathered_captions
@@ -25,7 +26,7 @@ from regard.train.loss import Objective
 from regard.train.parallel import World
 from regard.train.pointing import pointing
 from regard.train.prepare import Material, material
-from regard.train.report import draw_confusion, watched
+from regard.train.report import draw_confusion
 
 
 def judge(

@@ -1,27 +1,18 @@
 """What a person sees while a model trains: a progress bar on a terminal, a line for every look elsewhere; a picture."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from regard.disk import write_with
 from regard.errors import UserError
 
 Entry = Mapping[str, Any]
-Item = TypeVar("Item")
 
 
 class Report:
@@ -74,17 +65,6 @@ class Report:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-
-
-def watched(items: Iterable[Item], what: str, total: int | None = None) -> Iterator[Item]:
-    """The same items; on a terminal, how many have been taken so far and how long the rest will take."""
-    console = Console(file=sys.stderr)
-    if not console.is_terminal:
-        yield from items
-        return
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        yield from bar.track(items, total=total)
 
 
 class Board:

@@ -3,7 +3,7 @@
 Units are chosen on the first part of a text; every figure is of the second, which had no say in the choice.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,12 +13,13 @@ from jaxtyping import Float16, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.errors import UserError, unknown
+from regard.config.looking import Effort
+from regard.errors import UserError
 from regard.look.find.ablation import Clamp, Effect, effects
 from regard.look.find.activations import Stream, Watch, signals, streams_of
 from regard.look.find.labelled import Reading
 from regard.look.find.ngrams import contexts, last_characters
-from regard.look.find.properties import PROPERTIES, Property
+from regard.look.find.properties import Property
 from regard.look.find.statistics import (
     AUROC,
     Measure,
@@ -53,26 +54,6 @@ class Subject:
     tokenizer: Tokenizer
     carry: bool
     """Whether a state goes on from one window to the next."""
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How hard to look."""
-
-    units: tuple[str, ...] = ()
-    """Patterns such as "*.cells", "*.weights" (heads), or single units; none: all cells, hidden units and heads."""
-    top: int = 5
-    """Units listed for each property."""
-    shifts: int = 200
-    """Of the label, for the null."""
-    controls: int = 10
-    """Units that are clamped for comparison with each one listed."""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name, least in (("top", 1), ("shifts", 20), ("controls", 1)):
-            if getattr(self, name) < least:
-                raise UserError(f"{name} must be a whole number from {least} up, found {getattr(self, name)}")
 
 
 @dataclass(frozen=True)
@@ -139,14 +120,6 @@ class _Part(NamedTuple):
     every: int
     measures: dict[str, Measure]
     """Of the labels at these positions."""
-
-
-def properties_named(names: Sequence[str]) -> dict[str, Property]:
-    """The properties of these names."""
-    for name in names:
-        if name not in PROPERTIES:
-            raise unknown("property", name, PROPERTIES)
-    return {name: PROPERTIES[name] for name in names}
 
 
 def occurring(reading: Reading, properties: Mapping[str, Property]) -> dict[str, Property]:
@@ -235,7 +208,7 @@ def _choose(
     found = {}
     for name, measure in part.measures.items():
         beyond = scores[name] - measure.chance
-        places = np.argsort(-np.abs(beyond))[: effort.top]
+        places = np.argsort(-np.abs(beyond))[: effort.number]
         found[name] = [
             _Chosen(
                 streams[place],

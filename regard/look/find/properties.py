@@ -10,13 +10,15 @@ is True or False, a number, or a name (of a class). To add one:
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Int
 from numpy.typing import NDArray
+
+from regard.errors import unknown
 
 Property: TypeAlias = Callable[[str], NDArray[Any]]
 
@@ -38,6 +40,14 @@ def property_named(name: str) -> Callable[[Property], Property]:
 def description(found: Property) -> str:
     """What a property says of a character, in one line."""
     return (found.__doc__ or "").strip().split("\n")[0]
+
+
+def properties_named(names: Sequence[str]) -> dict[str, Property]:
+    """The properties of these names."""
+    for name in names:
+        if name not in PROPERTIES:
+            raise unknown("property", name, PROPERTIES)
+    return {name: PROPERTIES[name] for name in names}
 
 
 # ---- what kind of text it is, and what is comment and quotation in it

@@ -1,14 +1,12 @@
 """From a record to a view: which layer, which head, which cell, by which measure."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from regard.config.settings import Settings, at_least
+from regard.config.looking import ALL, Choice
 from regard.errors import UserError, unknown
 from regard.look.attribution import gradient_times_input, rollout, token_effects, value_norms
 from regard.look.gradients import furthest, memory
@@ -18,43 +16,9 @@ from regard.look.pictures.maps import Heads, Map
 from regard.look.pictures.overlay import Overlay
 from regard.look.pictures.tree import Tree
 from regard.look.pictures.view import View
-from regard.look.record import GROUPS, SOURCE, WRITTEN, Reading, Record, Seen, Token
+from regard.look.record import SOURCE, WRITTEN, Reading, Record, Seen, Token
 from regard.look.units import place_named
 from regard.models.model import Model
-
-ALL = -1
-NAMES = {
-    "view": ("map", "heads", "text", "gradients", "beam"),
-    "attention": GROUPS,
-    "measure": ("attention", "norms", "rollout", "gradient", "off"),
-    "reading": ("fed", "predicted"),
-}
-
-
-@dataclass(frozen=True)
-class Choice(Settings):
-    """What to draw."""
-
-    view: str = ""
-    """Nothing: a map where there is attention, else coloured text."""
-    attention: str = ""
-    """Of what is written to what was read; within what is written; within what was read. Nothing: the first one."""
-    layer: int = at_least(ALL, ALL)
-    """Of that attention, from 0; −1: all, a map shows their mean."""
-    head: int = at_least(ALL, ALL)
-    """From 0; −1: all."""
-    unit: str = ""
-    """For text: a cell as path[number]. Nothing: of the last layer the one that varies most."""
-    measure: str = "attention"
-    """For a map: the weights; times the length of the values; rolled out; gradient × input; Δ log p without it."""
-    reading: str = ""
-    """Whose row it is: the token fed or the token predicted. Nothing: as is the habit for that attention."""
-
-    def check(self) -> None:
-        for name, known in NAMES.items():
-            found = getattr(self, name)
-            if found and found not in known:
-                raise unknown(name, found, known)
 
 
 def view_of(record: Record, choice: Choice, model: Model) -> View:
@@ -100,7 +64,7 @@ def _masked(values: Tensor, seen: Seen) -> Tensor:
 
 
 def _reading(choice: Choice) -> Reading | None:
-    return cast(Reading, choice.reading) if choice.reading else None
+    return choice.reading or None
 
 
 def map_view(record: Record, choice: Choice, model: Model) -> View:

@@ -1,0 +1,66 @@
+"""What can be wished of looking inside (its options)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from regard.config.settings import Settings, at_least
+
+ALL = -1
+"""Every layer, or every head."""
+
+
+@dataclass(frozen=True)
+class Recording(Settings):
+    """What to record."""
+
+    beam: int = at_least(1, 5)
+    """Hypotheses that are followed at once; 1: always the most probable token, and no tree."""
+    length: int = at_least(0, 0)
+    """For a language model: how many tokens it goes on for; 0: it only reads."""
+    answer: str = ""
+    """For a translator or captioner: what it is made to say, in place of what it would."""
+    begin: tuple[int, ...] = ()
+    """Tokens that the answer begins with, to go on from another one than the model chose."""
+    top: int = at_least(1, 5)
+    """How many of the most probable tokens at each step."""
+    paths: tuple[str, ...] = ()
+    """Taps besides attention weights, hidden states, cells and gates, by path or pattern."""
+    room: int = at_least(0, 0)
+    """How many positions a model has where it has an end; 0: any number."""
+
+
+@dataclass(frozen=True)
+class Choice(Settings):
+    """What to draw."""
+
+    view: Literal["", "map", "heads", "text", "gradients", "beam"] = ""
+    """Which picture; none: a map where there is attention, else coloured text."""
+    attention: Literal["", "cross", "self", "encoder"] = ""
+    """Of what is written to what was read; within what is written; within what was read; none: the first one."""
+    layer: int = at_least(ALL, ALL)
+    """Of that attention, from 0; -1: all, a map shows their mean."""
+    head: int = at_least(ALL, ALL)
+    """From 0; -1: all, a map shows their mean."""
+    unit: str = ""
+    """For text: a cell as path[number]; none: of the last layer the one that varies most."""
+    measure: Literal["attention", "norms", "rollout", "gradient", "off"] = "attention"
+    """For a map: the weights; times the length of the values; rolled out (an approximation); gradient × input; Δ log p
+    without the token."""
+    reading: Literal["", "fed", "predicted"] = ""
+    """Whose row it is: the token fed or the token predicted; none: as is the habit for that attention."""
+
+
+@dataclass(frozen=True)
+class Effort(Settings):
+    """How hard to look for units."""
+
+    units: tuple[str, ...] = ()
+    """Where: '*.cells', '*.hidden', '*.units', '*.weights' (heads), or one path[number]; none: all of them."""
+    number: int = at_least(1, 5)
+    """Units listed for each property."""
+    shifts: int = at_least(20, 200)
+    """Shifts of the label, for the null."""
+    controls: int = at_least(1, 10)
+    """Units that are clamped for comparison with each one listed."""
+    seed: int = 0
+    """Of shifts, intervals and new weights."""
