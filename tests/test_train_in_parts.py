@@ -12,7 +12,10 @@ from tiny import differences, log_of, recipe
 from trainings import FAMILIES, held_out_losses, killed_after, quietly, without_dropout
 
 from regard.runs import Folder
+from regard.train.loop import train
 from regard.train.parallel import precision_of
+
+HAS_16_BITS = precision_of("bfloat16", torch.device("cpu")) == torch.bfloat16
 
 # In parts, in processes
 
@@ -69,16 +72,28 @@ def test_16_bits_learn_as_much_and_go_on_exactly(name, tmp_path):
     assert differences(tmp_path / "whole", tmp_path / "broken") == []
     quietly(recipe(tmp_path, name), tmp_path / "wide")
     rough, exact = held_out_losses(tmp_path / "whole"), held_out_losses(tmp_path / "wide")
-    assert rough != exact, "nothing was computed with 16 bits"
+    assert (rough != exact) == HAS_16_BITS
     assert rough == pytest.approx(exact, rel=0.02)
 
 
-@pytest.mark.parametrize(("has", "found"), [(True, torch.bfloat16), (False, torch.float32)])
-def test_16_bits_only_where_the_processor_has_them(has, found, monkeypatch):
+@pytest.mark.parametrize(
+    ("has", "may_use", "found"),
+    [(True, "AVX512", torch.bfloat16), (True, "AVX2", torch.float32), (False, "AVX512", torch.float32)],
+)
+def test_16_bits_only_where_the_processor_has_them(has, may_use, found, monkeypatch):
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: has)
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: may_use)
     assert precision_of("auto", torch.device("cpu")) == found
+    assert precision_of("bfloat16", torch.device("cpu")) == found
     assert precision_of("float32", torch.device("cpu")) == torch.float32
-    assert precision_of("bfloat16", torch.device("cpu")) == torch.bfloat16
+
+
+@pytest.mark.parametrize("has", [True, False])
+def test_16_bits_that_a_processor_lacks_are_said_to_be_32(has, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: has and HAS_16_BITS)
+    train(recipe(tmp_path, "lm-lstm", precision="bfloat16", steps=1), tmp_path / "run")
+    told = "cpu has no bfloat16 of its own: computing in float32, which is faster here\n" in capsys.readouterr().err
+    assert told != (has and HAS_16_BITS)
 
 
 # Memory

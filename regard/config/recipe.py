@@ -104,7 +104,7 @@ class Train(Settings):
     device: str = "auto"
     """cpu, cuda or mps; auto: the fastest there is."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Numbers of a forward pass; auto: bfloat16 where the device computes it fast, float32 elsewhere."""
+    """Numbers of a forward pass; auto and bfloat16: 16 bits where the device has them, 32 elsewhere."""
     parallel: Literal["ddp", "fsdp"] = "ddp"
     """Under torchrun: every process has the whole model, or a share of it."""
     tensorboard: bool = False

@@ -360,6 +360,8 @@ class Training:
         if self.progress.step >= self.settings.steps and self.progress.best is not None:
             self.report.say(f"already at step {self.progress.step:,}; give a larger --train.steps to train on")
             return
+        if self.settings.precision == "bfloat16" and self.objective.precision == torch.float32:
+            self.report.say(f"{self.device} has no bfloat16 of its own: computing in float32, which is faster here")
         parameters = sum(p.numel() for p in self.model.parameters())
         self.report.say(
             f"{parameters:,} parameters, {self.material.train_tokens:,} training tokens, "
