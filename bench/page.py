@@ -47,7 +47,7 @@ class Made(Answers):
     def runs(self) -> list[dict[str, object]]:
         return [
             {"name": "bench", "path": "bench", "kind": "language model", "parameters": 1, "tokens": "characters",
-             "vocabulary": 30, "room": 0, "longest": 4000, "scenes": 0, "heads": {}, "cells": {}, "examples": [],
+             "vocabulary": 30, "longest": 4000, "scenes": 0, "heads": {}, "cells": {}, "examples": [],
              "properties": []}
         ]  # fmt: skip
 

@@ -23,9 +23,7 @@ from regard.config import (
     Recipe,
     Seq2Seq,
     Transducer,
-    Transformer,
     Vision,
-    carries_state,
     recipe_from,
     to_table,
 )
@@ -195,9 +193,8 @@ class Run:
     @property
     def for_long_texts(self) -> Model:
         """The same, held to distances that it has learnt."""
-        everyone = (self, *self.others)
-        lengths = [run.recipe.train.length for run in everyone]
-        return within_reach(self.model, [run.model_config for run in everyone], min(*lengths, self.room or lengths[0]))
+        lengths = [run.recipe.train.length for run in (self, *self.others)]
+        return within_reach(self.model, min(*lengths, self.model.longest or lengths[0]))
 
     def trained_model(self) -> Model:
         """The same as it was trained."""
@@ -250,7 +247,7 @@ class Run:
     def _write(self, prompt: str, wishes: Writing) -> Iterator[tuple[int, str]]:
         self.check("write", "language model")
         if wishes.choose == "beam":
-            return write(self.model, self.tokenizer, prompt, wishes, room=self.room)
+            return write(self.model, self.tokenizer, prompt, wishes)
         return write(self.for_long_texts, self.tokenizer, prompt, wishes)
 
     def find(
@@ -273,7 +270,7 @@ class Run:
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             untrained = self.new_model().eval()
-        return Subject(self.model, untrained, self.tokenizer, carries_state(self.model_config))
+        return Subject(self.model, untrained, self.tokenizer, carry=not self.model.grows)
 
     # ---- translators
 
@@ -306,7 +303,7 @@ class Run:
         self, lines: Iterable[str], wishes: Search, alignments: bool, batch: int
     ) -> Iterator[list[Translation]]:
         tokenizers, (read, again) = self.tokenizers, tee(lines)
-        translated = translate(self.model, tokenizers, read, wishes, batch=batch, room=self.room)
+        translated = translate(self.model, tokenizers, read, wishes, batch=batch)
         for found, line in zip(translated, again, strict=True):
             if alignments:
                 yield [replace(one, alignment=align(self.model, tokenizers, line, one)) for one in found]
@@ -320,7 +317,7 @@ class Run:
     ) -> Iterator[list[Translation]]:
         """The best captions of each picture, of `recipe.pictures.side` pixels on each side."""
         self.check("caption", "captioner")
-        return describe(self.model, self.tokenizer, pictures, wishes, batch=batch, room=self.room)
+        return describe(self.model, self.tokenizer, pictures, wishes, batch=batch)
 
     def classify(self, texts: Iterable[str], *, batch: int = BATCH) -> Iterator[dict[str, float]]:
         """Every class with its probability, the most probable first, for each text."""
@@ -352,7 +349,7 @@ class Run:
 
     def record(self, asked: str | UInt8[Tensor, "3 Y X"], wishes: Recording = RECORDING) -> Record:
         """Everything there is to see while the run reads a text, or a picture, and answers it."""
-        record = KINDS[self.kind](self.model, self.tokenizers, asked, replace(wishes, room=self.room))
+        record = KINDS[self.kind](self.model, self.tokenizers, asked, wishes)
         return replace(record, about={"run": str(self.folder.path)})
 
     # ---- language models and translators
@@ -371,15 +368,6 @@ class Run:
     @property
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         return self.source_tokenizer, self.tokenizer
-
-    @property
-    def room(self) -> int:
-        """How many positions can be written to where there is a learned table of them, which ends; 0: any number."""
-        config, rooms = self.model_config, [run.room for run in self.others]
-        layer = getattr(config, "decoder" if isinstance(config, Seq2Seq) else "layer", None)
-        if isinstance(layer, Transformer) and layer.positions == "learned":
-            rooms.append(layer.longest)
-        return min(filter(None, rooms), default=0)
 
 
 def load_run(path: str | Path, *, precision: str = "float32", ensemble: Sequence[str | Path] = ()) -> Run:

@@ -76,6 +76,15 @@ def test_members_that_are_very_sure_have_finite_scores():
 
 
 @every_mixture
+def test_it_grows_with_whoever_grows_and_ends_where_the_first_ends(names):
+    ensemble, members = together(names)
+    assert ensemble.grows == any(member.grows for member in members)
+    assert ensemble.longest is None
+    members[-1].longest, members[0].longest = 5, 7
+    assert Ensemble(members).longest == 5
+
+
+@every_mixture
 @torch.no_grad()
 def test_forward_is_steps_and_reading(names):
     ensemble, _ = together(names)

@@ -22,6 +22,7 @@ from zoo import (
 
 import regard
 from regard import Source, select
+from regard.errors import UserError
 from regard.layers.state import leaves, map_state
 from regard.layers.tap import taps_of
 from regard.models.build import encoder_layer
@@ -84,6 +85,29 @@ def test_2_no_look_ahead(name, place):
     same(before[:, :place], after[:, :place])
     matters = not torch.allclose(before[:, place], after[:, place])
     assert matters == (name not in IN_STEP), "the token itself must matter, where it is read"
+
+
+@every_model
+@torch.no_grad()
+def test_a_model_says_whether_its_state_grows(name):
+    model = make(name)
+    _, sooner = model(tokens(2, 3), begin(model, name, 2))
+    _, later = model(tokens(2, 4), sooner)
+    more = sum(leaf.numel() for leaf in leaves(later)) - sum(leaf.numel() for leaf in leaves(sooner))
+    assert model.grows == (more > 0)
+
+
+@every_model
+@torch.no_grad()
+def test_a_model_says_how_many_tokens_it_can_be_fed(name):
+    model = make(name)
+    assert model.longest in (None, 32)  # of every table in the zoo
+    _, state = model(tokens(2, 32), begin(model, name, 2))
+    if model.longest is None:
+        assert model.step(tokens(2, 1)[:, 0], state)[0].isfinite().all()
+        return
+    with pytest.raises(UserError, match=r"^position 33 is past the end of the learned position table"):
+        model.step(tokens(2, 1)[:, 0], state)
 
 
 @every_model

@@ -7,6 +7,7 @@ from zoo import LANGUAGE_MODELS, make, tokens
 
 import regard
 from regard import Writing, select
+from regard.layers.state import leaves
 from regard.models.reach import WithinReach, within_reach
 from regard.text import START
 from regard.train.loop import train
@@ -48,6 +49,19 @@ def test_up_to_its_reach_nothing_changes_and_beyond_it_nothing_is_seen(name):
 
 
 @every_one
+@torch.no_grad()
+def test_it_has_no_end_and_remembers_no_more_than_it_reaches(name):
+    model, state = WithinReach(make(name), REACH), None
+    assert (model.longest, model.grows) == (None, False)
+    state, most = model.start(), 0
+    for token in tokens(1, 40).unbind(1):  # more than any table of the zoo has
+        _, state = model.step(token, state)
+        most = max(most, sum(leaf.numel() for leaf in leaves(state)))
+    whole = model.forward(tokens(1, REACH), model.start())[1]
+    assert most == sum(leaf.numel() for leaf in leaves(whole))
+
+
+@every_one
 def test_padding_and_other_rows_change_nothing(name):
     model, fed = WithinReach(make(name), REACH), tokens(2, 3)
     padded = torch.cat([torch.full((2, 2), 3), fed], 1)
@@ -66,7 +80,7 @@ def test_a_recurrent_model_reaches_as_far_as_it_likes(tmp_path):
         run = train(tiny.recipe(tmp_path, name, steps=2, length=8), tmp_path / name, Report(True))
         assert isinstance(run.for_long_texts, WithinReach) == wrapped
     written = run.samples("day", Writing(choose="argmax", length=30))[0]
-    model = within_reach(run.model, [run.model_config], 8)
+    model = within_reach(run.model, 8)
     fed, state = [START, *run.tokenizer.encode("day")], model.start()
     for _ in range(30):
         scores, _ = model.read(torch.tensor([fed]), state)

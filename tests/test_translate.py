@@ -34,8 +34,8 @@ def made(name: str, tokenizers: tuple[Tokenizer, Tokenizer] = PAIR) -> Model:
     return model
 
 
-def best(model: Model, lines: list[str], batch: int = 32, room: int = 0, **wishes) -> list[Translation]:
-    return [found[0] for found in translate(model, PAIR, lines, Search(**wishes), batch=batch, room=room)]
+def best(model: Model, lines: list[str], batch: int = 32, **wishes) -> list[Translation]:
+    return [found[0] for found in translate(model, PAIR, lines, Search(**wishes), batch=batch)]
 
 
 # Many at once, in order
@@ -202,10 +202,10 @@ def test_a_table_of_positions_ends_a_translation_and_not_the_work():
     model = build(Seq2Seq(blocks, blocks), LETTERS.vocabulary, WORDS.vocabulary).eval()
     with torch.no_grad():
         model.decoder.head.W.bias[STOP] = -1e9  # never stops by itself
-    found = best(model, ["the cat", "it"], room=24, beam=2)
+    found = best(model, ["the cat", "it"], beam=2)
     assert [len(one.tokens) for one in found] == [24, 24]
     with pytest.raises(UserError, match=r"^line 2: position 41 is past the end of the learned position table"):
-        best(model, ["it", "the " * 40], room=24)
+        best(model, ["it", "the " * 40])
 
 
 def test_a_line_that_is_no_line():

@@ -34,9 +34,9 @@ def made(name: str, tokenizer: Tokenizer = LETTERS) -> Model:
     return model
 
 
-def texts(model: Model, prompt: str, tokenizer: Tokenizer = LETTERS, room: int = 0, **wishes) -> list[str]:
+def texts(model: Model, prompt: str, tokenizer: Tokenizer = LETTERS, **wishes) -> list[str]:
     found = [""] * wishes.get("number", 1)
-    for number, piece in write(model, tokenizer, prompt, Writing(**wishes), room=room):
+    for number, piece in write(model, tokenizer, prompt, Writing(**wishes)):
         found[number] += piece
     return found
 
@@ -166,19 +166,17 @@ def test_writing_stops_where_the_positions_end(choose):
         model.head.W.bias[STOP] = -1e9
     wishes = {"choose": choose, "number": 1, "beam": 2}
     with pytest.warns(UserWarning, match="ends here") as said:
-        (text,) = texts(model, "abcde", room=12, length=100, **wishes)
+        (text,) = texts(model, "abcde", length=100, **wishes)
     assert [str(one.message) for one in said] == [
         "the learned position table (longest = 12) ends here, after 7 of 100 tokens; "
         "write less, or train with a larger 'longest' or positions = 'rotary'"
     ]
-    assert [text] == texts(model, "abcde", room=12, length=7, **wishes)  # without a warning
-    with pytest.raises(UserError, match="position 13 is past the end"):
-        texts(model, "abcde", length=100, **wishes)  # the table is really no longer
+    assert [text] == texts(model, "abcde", length=7, **wishes)  # without a warning
 
 
 def test_a_prompt_longer_than_the_positions():
     with pytest.raises(UserError) as error:
-        texts(short_table(), "abcdef" * 3, room=12)
+        texts(short_table(), "abcdef" * 3)
     assert str(error.value) == (
         "position 18 is past the end of the learned position table (longest = 12); "
         "use a shorter text, train with a larger 'longest', or positions = 'rotary'"

@@ -84,6 +84,7 @@ IN_STEP = {  # these say how many answers are wanted by what they are fed, and d
 TRANSDUCERS = {
     "transducer-bilstm": Transducer(cells("lstm", bidirectional=True), slots=2),
     "transducer-transformer": Transducer(blocks(), slots=3),
+    "transducer-learned-history": Transducer(cells("rnn"), slots=2, history=blocks(positions="learned")),
 }
 EYES = Vision("residual", width=12, stages=2, channels=4)
 CAPTIONERS = {

@@ -92,7 +92,7 @@ def _heads(known: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def _twice(run: Run) -> Induction:
-    length = min(LENGTH, (run.room - 1) // 2) if run.room else LENGTH
+    length = min(LENGTH, ((run.model.longest or sys.maxsize) - 1) // 2)
     return induction(run.model, run.tokenizer.vocabulary, length=length)
 
 
@@ -100,8 +100,8 @@ def _grammar(run: Run, path: Path, most: int) -> tuple[list[Relation], dict[str,
     from regard.progress import watched
     from regard.train.samples import spread
 
-    room, tokenizer = run.room or sys.maxsize, run.source_tokenizer
-    trees = [tree for tree in read_trees(path) if len(tokenizer.encode(tree.text)) < room]
+    longest, tokenizer = run.model.longest or sys.maxsize, run.source_tokenizer
+    trees = [tree for tree in read_trees(path) if len(tokenizer.encode(tree.text)) < longest]
     chosen = [Parsed(*trees[at]) for at in spread(len(trees), most)]
     source = run.kind != "language model"
     return relations(run.model, tokenizer, watched(chosen, "parsing", len(chosen)), source)

@@ -11,7 +11,7 @@ from regard.config.model import (
     Transformer,
 )
 from regard.config.pictures import Pictures, Vision
-from regard.config.recipe import Data, Recipe, Text, Train, Where, carries_state, read_recipe, recipe_from
+from regard.config.recipe import Data, Recipe, Text, Train, Where, read_recipe, recipe_from
 from regard.config.settings import from_table, to_table
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "Transformer",
     "Vision",
     "Where",
-    "carries_state",
     "from_table",
     "read_recipe",
     "recipe_from",

@@ -25,8 +25,6 @@ class Recording(Settings):
     """How many of the most probable tokens at each step."""
     paths: tuple[str, ...] = ()
     """Taps besides attention weights, hidden states, cells and gates, by path or pattern."""
-    room: int = at_least(0, 0)
-    """How many positions a model has where it has an end; 0: any number."""
 
 
 @dataclass(frozen=True)

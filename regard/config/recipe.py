@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from regard.config.model import LanguageModel, ModelConfig, Recurrent
+from regard.config.model import ModelConfig
 from regard.config.pictures import Pictures
 from regard.config.settings import Settings, above_zero, at_least, fraction, from_table, with_override
 from regard.errors import UserError
@@ -169,8 +169,3 @@ def read_toml(path: Path) -> dict[str, Any]:
                 f"{path} is not a recipe; to train on it: regard train --data.train {path} --model lstm"
             ) from None
         raise UserError(f"{path} is not valid TOML: {error}") from None
-
-
-def carries_state(model: ModelConfig) -> bool:
-    """Whether a language model of this kind can go on from where the last batch stopped, at no cost."""
-    return isinstance(model, LanguageModel) and isinstance(model.layer, Recurrent)

@@ -22,10 +22,9 @@ def describe(
     search: Search,
     *,
     batch: int = BATCH,
-    room: int = 0,
 ) -> Iterator[list[Translation]]:
     """The best captions of each picture, best first, in the order of the pictures; they are read as they are needed."""
-    plan, device = Plan(search, tokenizer, room), next(model.parameters()).device
+    plan, device = Plan(search, tokenizer), next(model.parameters()).device
 
     def answer(group: list[Tensor]) -> list[list[Translation]]:
         return [plan.texts(found) for found in plan.search(model, Source(torch.stack(group).to(device)), LONGEST)]

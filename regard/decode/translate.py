@@ -53,15 +53,13 @@ def translate(
     search: Search,
     *,
     batch: int = BATCH,
-    room: int = 0,
 ) -> Iterator[list[Translation]]:
     """The best translations of each line, best first, in the order of the lines; an empty line's is empty.
 
-    Lines are read as they are needed, a window at a time, and batched by length. `room` is how many positions a model
-    has where it has an end, 0: any number.
+    Lines are read as they are needed, a window at a time, and batched by length.
     """
     reader, writer = tokenizers
-    plan = Plan(search, writer, room)
+    plan = Plan(search, writer)
     sources = (reader.encode(line) if line.strip() else [] for line in lines)
     return (plan.texts(found) or [EMPTY] for found in hypotheses(model, plan, sources, batch=batch))
 
@@ -85,16 +83,16 @@ def hypotheses(
 
 
 class Plan:
-    """A search in tokens, whatever the source. `room` is as for `translate`."""
+    """A search in tokens, whatever the source. Answers begin with the prefix, and then with `begin`."""
 
-    def __init__(self, search: Search, tokenizer: Tokenizer, room: int) -> None:
+    def __init__(self, search: Search, tokenizer: Tokenizer, begin: Sequence[int] = ()) -> None:
         self.width, self.wanted = search.beam, search.n_best
         self.tokenizer = tokenizer
-        self.prompt = [START, *tokenizer.encode(search.prefix)]
+        self.prompt = [START, *tokenizer.encode(search.prefix), *begin]
         self.length: Length = (
             average if isinstance(search.length_penalty, str) else length_penalty(float(search.length_penalty))
         )
-        self.max_length, self.room = search.max_length, room
+        self.max_length = search.max_length
         self.must = tuple(spelled(tokenizer, phrase) for phrase in search.must)
         wanted = sum(map(len, self.must))
         if search.max_length and wanted > search.max_length:
@@ -110,11 +108,11 @@ class Plan:
         made = [((*self.prompt[1:], *one.tokens), one) for one in found[: self.wanted]]
         return [Translation(self.tokenizer.decode(ids), one.score, ids, tuple(one.logs)) for ids, one in made]
 
-    def limit(self, usual: int) -> int:
+    def limit(self, longest: int | None, usual: int) -> int:
         """How many tokens may be made, stop included, where nobody said how many and so many are usual."""
         most, prefix = self.max_length or usual, len(self.prompt) - 1
-        if self.room:
-            most = min(most, self.room)  # start is read as well, the last token made is not
+        if longest is not None:
+            most = min(most, longest)  # start is read as well, the last token made is not
         if most <= prefix:
             raise UserError(f"the prefix has {prefix} tokens and leaves no room: {most} may be written in all")
         return most - prefix
@@ -124,8 +122,8 @@ class Plan:
         """What was found for each row of a source; `usual` tokens at most, where nobody said how many."""
         prompt = torch.tensor([self.prompt] * len(source.content), device=source.content.device)
         found = beam(
-            model, prompt, model.start(source), width=self.width, wanted=self.wanted, limit=self.limit(usual),
-            stop=STOP, length=self.length, rules=self.rules, must=self.must, watch=watch,
+            model, prompt, model.start(source), width=self.width, wanted=self.wanted, stop=STOP, length=self.length,
+            limit=self.limit(model.longest, usual), rules=self.rules, must=self.must, watch=watch,
         )  # fmt: skip
         if not all(found):
             raise UserError(

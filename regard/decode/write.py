@@ -1,6 +1,7 @@
 """A language model goes on with a text: text as it is made, and never half a character."""
 
 import codecs
+import sys
 import warnings
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -84,16 +85,15 @@ def _rules(writing: Writing) -> list[Rule]:
     return [*penalty, *([NoRepeatedNgram(writing.no_repeat)] if writing.no_repeat else [])]
 
 
-def write(
-    model: Model, tokenizer: Tokenizer, prompt: str, writing: Writing, *, room: int = 0
-) -> Iterator[tuple[int, str]]:
+def write(model: Model, tokenizer: Tokenizer, prompt: str, writing: Writing) -> Iterator[tuple[int, str]]:
     """What follows the prompt, as it is made: (which of the texts, what is new in it). Joined, they are the texts.
 
-    The prompt is read in one parallel pass, once for all texts. `room` is how many positions a model has where it has
-    an end, 0: any number; there writing stops with a warning.
+    The prompt is read in one parallel pass, once for all texts. Where the model's positions end, writing stops with a
+    warning.
     """
     read = [START, *tokenizer.encode(prompt)]
-    limit = min(writing.length, room - len(read) + 1) if room >= len(read) else writing.length
+    longest = model.longest or sys.maxsize
+    limit = min(writing.length, longest - len(read) + 1) if longest >= len(read) else writing.length
     if writing.choose == "beam":
         texts = _searched(model, tokenizer, read, limit, writing)
     else:
@@ -101,7 +101,7 @@ def write(
     cut = yield from texts
     if cut and limit < writing.length:
         warnings.warn(
-            f"the learned position table (longest = {room}) ends here, after {limit} of {writing.length} tokens; "
+            f"the learned position table (longest = {longest}) ends here, after {limit} of {writing.length} tokens; "
             "write less, or train with a larger 'longest' or positions = 'rotary'",
             stacklevel=2,
         )

@@ -98,10 +98,11 @@ class Transformer(Layer):
     """
 
     causal = False
+    grows = True
 
     def __init__(self, position: Positions, blocks: list[Block], dropout: float, last_norm: nn.Module) -> None:
         super().__init__()
-        self.position = position
+        self.position, self.longest = position, position.longest
         self.dropout = Dropout(dropout)
         self.blocks = nn.ModuleList(blocks)
         self.last_norm = last_norm

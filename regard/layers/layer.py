@@ -25,6 +25,11 @@ class Layer(nn.Module):
     what the layer puts out there means nothing.
     """
 
+    longest: int | None = None
+    """How many positions it can be fed from its start, where something in it ends; None: any number."""
+    grows: bool = False
+    """Whether its state grows with every position fed, as a KV cache does."""
+
     def start(self, batch: int, source: Encoded | None = None) -> State:
         """The state before the first position."""
         raise NotImplementedError

@@ -45,6 +45,8 @@ class Clock:
 class Positions(nn.Module):
     """No positions: a set of tokens, not a sequence. The base of the others."""
 
+    longest: int | None = None  # how many there are; None: any number
+
     def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"], longest: int) -> Float[Tensor, "B T D"]:
         """What the first block reads; every position is below `longest`."""
         return x
@@ -59,6 +61,7 @@ class Learned(nn.Module):
 
     def __init__(self, longest: int, width: int) -> None:
         super().__init__()
+        self.longest = longest
         self.table = nn.Parameter(torch.randn(longest, width) * 0.1)
 
     def forward(self, where: Int[Tensor, "B T"], longest: int) -> Float[Tensor, "B T P"]:
@@ -73,6 +76,8 @@ class Learned(nn.Module):
 
 class Sinusoid(nn.Module):
     """p_t = [sin(t ω_1) … cos(t ω_1) …]: a fixed function, the same at any length. (Vaswani et al. 2017)"""
+
+    longest = None
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -91,6 +96,7 @@ class Added(Positions):
     def __init__(self, encoding: Learned | Sinusoid) -> None:
         super().__init__()
         self.encoding = encoding
+        self.longest = encoding.longest
 
     def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"], longest: int) -> Float[Tensor, "B T D"]:
         return x + self.encoding(where, longest)
@@ -102,6 +108,7 @@ class Concatenated(Positions):
     def __init__(self, encoding: Learned | Sinusoid) -> None:
         super().__init__()
         self.encoding = encoding
+        self.longest = encoding.longest
 
     def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"], longest: int) -> Float[Tensor, "B T D"]:
         return torch.cat([x, self.encoding(where, longest)], -1)

@@ -1,6 +1,7 @@
 """How a record is made: one traced pass over what is given, then one step for each token of the answer."""
 
 import math
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -40,7 +41,7 @@ def of_text(model: Model, tokenizers: Tokenizers, text: str, wishes: Recording =
     read = [START, *tokenizer.encode(text)]
     begun = [*read, *tokenizer.check(wishes.begin)]
     made: list[int] = []
-    limit = min(wishes.length, wishes.room - len(begun) + 1) if wishes.room else wishes.length
+    limit = min(wishes.length, (model.longest or sys.maxsize) - len(begun) + 1)
     if limit > 0 and wishes.beam > 1:
         with torch.inference_mode():
             fed, start = torch.tensor([begun], device=device), model.start()
@@ -138,8 +139,7 @@ def _answer(
     """What the model says, stop included; or what it is made to say."""
     if wishes.answer:
         return [*writer.encode(wishes.answer), STOP], []
-    tree, plan = BeamTree(), Plan(Search(beam=wishes.beam), writer, wishes.room)
-    plan.prompt += writer.check(wishes.begin)
+    tree, plan = BeamTree(), Plan(Search(beam=wishes.beam), writer, writer.check(wishes.begin))
     ((best, *_),) = plan.search(model, source, usual, tree)
     return [*wishes.begin, *best.tokens, *[STOP] * best.finished], tree.nodes if wishes.beam > 1 else []
 

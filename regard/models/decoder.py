@@ -18,6 +18,7 @@ class Decoder(Model):
         super().__init__()
         self.embedding = embedding
         self.layer = layer
+        self.longest, self.grows = layer.longest, layer.grows
         self.head = head
         self.dropout = Dropout(dropout)
 

@@ -17,6 +17,7 @@ class EncoderDecoder(Model):
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder
+        self.longest, self.grows = decoder.longest, decoder.grows
 
     def start(self, source: Source | None = None, batch: int = 1) -> State:
         if source is None:

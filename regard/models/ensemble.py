@@ -23,6 +23,8 @@ class Ensemble(Model):
         if not members:
             raise UserError("an ensemble must have at least one model, found none")
         self.members = nn.ModuleList(members)
+        self.longest = min((member.longest for member in members if member.longest), default=None)
+        self.grows = any(member.grows for member in members)
 
     def start(self, source: Source | None = None, batch: int = 1) -> State:
         return tuple(member.start(source, batch) for member in self.members)  # type: ignore[operator]

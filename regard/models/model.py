@@ -22,6 +22,11 @@ class Model(nn.Module):
     The state is a value. Feeding it never changes it, so the same state can be continued in two ways.
     """
 
+    longest: int | None = None
+    """How many tokens it can be fed from its start, where its positions end; None: any number."""
+    grows: bool = False
+    """Whether its state grows with every token fed. One that does not can go on for ever, at no cost."""
+
     def start(self, source: Source | None = None, batch: int = 1) -> State:
         """s_0. With a source, its rows give the batch, and it is encoded here, once."""
         raise NotImplementedError

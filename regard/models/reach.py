@@ -1,22 +1,20 @@
 """A language model of attention, held to the length that it was trained with."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.config import LanguageModel, ModelConfig, Transformer
 from regard.layers.state import State
 from regard.models.model import Model, Source, check_fed
 
 GAP = -1  # in place of a token: padding
 
 
-def within_reach(model: Model, made_of: Iterable[ModelConfig], length: int) -> Model:
-    """The model as it should write and score texts of any length, if it was trained on rows of this one."""
-    attends = any(isinstance(one, LanguageModel) and isinstance(one.layer, Transformer) for one in made_of)
-    return WithinReach(model, max(length, 2)).eval() if attends else model
+def within_reach(model: Model, length: int) -> Model:
+    """The language model as it should write and score texts of any length, if it was trained on rows of this one."""
+    return WithinReach(model, max(length, 2)).eval() if model.grows else model
 
 
 class WithinReach(Model):

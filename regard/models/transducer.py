@@ -48,6 +48,7 @@ class Transducer(Model):
         self.slots = slots
         self.dropout = Dropout(dropout)
         self.history = history  # scores of 1 + V
+        self.longest, self.grows = history.longest, history.grows
         self.cross_attention = Alignment()
         _one_token_each(head.bias.data.view(slots, -1))
         for parameter in history.head.parameters():

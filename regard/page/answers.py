@@ -78,8 +78,8 @@ class Answers:
         tokenizer.check(begun)
         source = None if reading else source_of(run, asked, self._picture(run, asked))
         limit = asked.length or MOST
-        if run.room:
-            limit = min(limit, max(0, run.room - len(begun) + 1))
+        if run.model.longest:
+            limit = min(limit, max(0, run.model.longest - len(begun) + 1))
         seen: list[Tensor] = []
         chooser: Choose = Sample((asked.seed,), temperature=asked.temperature) if asked.temperature else argmax
 
@@ -87,7 +87,7 @@ class Answers:
             seen[:] = [scores.softmax(-1)[0]]
             return chooser(scores, rows, made)
 
-        text, model = Unfolding(tokenizer, begun, ""), run.for_long_texts
+        text, model = Unfolding(tokenizer, begun, ""), run.for_long_texts if reading else run.model
         with self._patched(asked), torch.inference_mode():
             state = model.start(source)
         made = stream(model, torch.tensor([begun]), state, choose, limit=limit, stop=STOP)
@@ -221,7 +221,6 @@ def _described(run: Run, seen: Trace) -> dict[str, Any]:
         "parameters": count(model).total,
         "tokens": run.source_tokenizer.kind,
         "vocabulary": run.source_tokenizer.vocabulary,
-        "room": run.room,
         "longest": LONGEST,
         "scenes": SCENES if run.kind == "captioner" else 0,
         "heads": heads_in(seen),

@@ -69,7 +69,7 @@ def held_out_batches(material: Material, length: int) -> Iterator[Batch]:
 
 @torch.no_grad()
 def held_out_loss(
-    objective: Objective, batches: Iterable[Batch], device: torch.device, world: World, carry: bool
+    objective: Objective, batches: Iterable[Batch], device: torch.device, world: World
 ) -> tuple[float, int, float]:
     """Nats and number of tokens, and the share of them that was predicted right. Processes share the rows."""
     training = objective.training
@@ -78,7 +78,7 @@ def held_out_loss(
     sums = torch.zeros(3, dtype=torch.double)
     for batch in batches:
         part = to_device(batch.rows(world.rank, world.size), device)
-        outcome = objective(part, None if batch.fresh or not carry else state)
+        outcome = objective(part, None if batch.fresh or objective.model.grows else state)
         state = outcome.state
         assert outcome.right is not None
         sums += torch.tensor([outcome.loss.item(), part.wanted, outcome.right.item()], dtype=torch.double)
@@ -88,10 +88,10 @@ def held_out_loss(
 
 
 def look(
-    objective: Objective, material: Material, batches: Iterable[Batch], device: torch.device, world: World, carry: bool
+    objective: Objective, material: Material, batches: Iterable[Batch], device: torch.device, world: World
 ) -> dict[str, float]:
     """The held-out figures that cost one pass over these batches of it."""
-    nats, tokens, accuracy = held_out_loss(objective, batches, device, world, carry)
+    nats, tokens, accuracy = held_out_loss(objective, batches, device, world)
     loss = nats / max(tokens, 1)
     figures = {"loss": loss, "perplexity": perplexity(loss)}
     if material.kind in ("text", "pairs", "captions"):  # labels are no text
@@ -130,10 +130,10 @@ def answers(
                 yield said, [tokenizer.names[token - len(NAMES)] for token in target[i][there]]
         elif held.kind == "captions":
             pictures = (torch.from_numpy(np.array(source.pixels[i])) for i in places)  # a copy: the disk's is read-only
-            for i, found in zip(places, describe(model, tokenizer, pictures, search, room=run.room), strict=True):
+            for i, found in zip(places, describe(model, tokenizer, pictures, search), strict=True):
                 yield found[0].text, [tokenizer.decode(target[j]) for j in range(source.first[i], source.first[i + 1])]
         else:
-            made = hypotheses(model, Plan(search, tokenizer, run.room), (source[i] for i in places))
+            made = hypotheses(model, Plan(search, tokenizer), (source[i] for i in places))
             for i, each in zip(places, made, strict=True):
                 yield tokenizer.decode(each[0].tokens if each else ()), tokenizer.decode(target[i])
 

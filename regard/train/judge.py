@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from regard.config import Where, carries_state
+from regard.config import Where
 from regard.config.decoding import Search
 from regard.data import store
 from regard.data.corpora.scenes import scenes
@@ -110,8 +110,7 @@ def _figures(run: Run, held: Material, references: Sequence[Any] | None, search:
     """`references` as they were written; without them, as the tokenizer knows them."""
     objective = Objective(run.model, 0.0, torch.float32)
     batches = watched(held_out_batches(held, run.recipe.train.length), "reading")
-    carry = carries_state(run.model_config)
-    figures: dict[str, Any] = dict(look(objective, held, batches, torch.device("cpu"), World(), carry))
+    figures: dict[str, Any] = dict(look(objective, held, batches, torch.device("cpu"), World()))
     if held.kind == "text":
         return figures
     found = list(watched(answers(run, run.model, held, search=search), "answering", len(held.valid[0])))

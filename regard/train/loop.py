@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.config import Recipe, Train, carries_state, to_table
+from regard.config import Recipe, Train, to_table
 from regard.data.batch import BUCKETS, Batches, Streams, Windows
 from regard.disk import write_tensors
 from regard.errors import UserError
@@ -123,10 +123,10 @@ class Training:
         if self.settings.metric not in METRICS[self.material.kind]:
             known = ", ".join(METRICS[self.material.kind])
             raise UserError(f"[train] metric '{self.settings.metric}' is not for {self.material.kind}; choose {known}")
-        self.carry = carries_state(self.run.model_config)
-        self.batches = batches_for(self.material, self.settings, self.carry)
         torch.manual_seed(self.settings.seed)
         self.model = self.run.new_model().to(self.device)
+        self.carry = self.material.kind == "text" and not self.model.grows
+        self.batches = batches_for(self.material, self.settings, self.carry)
         self.objective = Objective(
             self.model, self.settings.smoothing, precision_of(self.settings.precision, self.device)
         )
@@ -214,7 +214,7 @@ class Training:
         """Held-out figures for the log, and the best weights so far on the disk."""
         settings = self.settings
         batches = held_out_batches(self.material, settings.length)
-        held: dict[str, float] = look(self.objective, self.material, batches, self.device, self.world, self.carry)
+        held: dict[str, float] = look(self.objective, self.material, batches, self.device, self.world)
         if settings.metric not in held:
             held |= self.answered()
         step, value = self.progress.step, held[settings.metric]

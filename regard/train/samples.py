@@ -22,7 +22,7 @@ def samples(run: Run, where: Where | None) -> list[Example]:
     kind = data_of(run.model_config)
     if kind == "text":
         (held,) = (given_text(run, where) if where else material(run.folder)).valid
-        length = min(run.recipe.train.length, (run.room or sys.maxsize) - 1)
+        length = min(run.recipe.train.length, (run.model.longest or sys.maxsize) - 1)
         begins = [at * length for at in spread(max(1, len(held.tokens) // length), MOST)]
         return [Example(None, held.tokens[begin : begin + length].tolist()) for begin in begins]
     if where:
