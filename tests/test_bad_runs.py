@@ -8,6 +8,7 @@ import tiny
 from refusals import write, write_recipe
 from safetensors.torch import load_file
 
+from regard.config.upgrade import VERSION
 from regard.runs import Folder
 from regard.train import checkpoint as checkpoints
 from regard.train.loop import Training
@@ -36,11 +37,13 @@ def test_two_folders(refused):
     )
 
 
-def test_a_run_of_another_version(refused, said):
+def test_a_run_of_a_newer_version(refused, said):
     assert said("train", write_recipe("lm-rnn", steps=2), "--run", "r")[0] == 0
     config = Path("r/config.toml")
-    config.write_text("shape = 'round'\n" + config.read_text().replace("version = 1", "version = 2"))
-    expected = "r/config.toml: version must be 1, found 2: another regard wrote this; use that one"
+    config.write_text("shape = 'round'\n" + config.read_text().replace(f"version = {VERSION}", "version = 99"))
+    expected = (
+        f"r/config.toml: version must be a whole number from 1 to {VERSION}, found 99; a newer one wants a newer regard"
+    )
     assert refused("train", "r") == expected
     assert refused("evaluate", "r") == expected
 

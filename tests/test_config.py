@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from regard.cli import apart
 from regard.config import Data, LanguageModel, Recipe, Recurrent, Text, Train, from_table, read_recipe, to_table
 from regard.config.recipe import recipe_from
+from regard.config.upgrade import VERSION
 from regard.errors import UserError
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.toml"))
@@ -149,13 +150,17 @@ MISTAKES = {
         "[data]\ntrain = 'a'\n[model]\nkind = 'language-model'\nlayer.kind = 'lstm'\nlayer.heads = 4",
         "no setting 'heads' in [model.layer]; there are kind, width, layers, dropout, bidirectional",
     ),
-    "another version": (
-        "version = 2\n[data]\ntrain = 'a'",
-        "version must be 1, found 2: another regard wrote this; use that one",
+    "a newer version": (
+        "version = 99\n[data]\ntrain = 'a'",
+        f"version must be a whole number from 1 to {VERSION}, found 99; a newer one wants a newer regard",
     ),
-    "another version, with settings of its own": (
-        "version = 2\n[data]\ntrain = 'a'\n[galaxy]\nwide = true",
-        "version must be 1, found 2: another regard wrote this; use that one",
+    "a newer version, with settings of its own": (
+        "version = 99\n[data]\ntrain = 'a'\n[galaxy]\nwide = true",
+        f"version must be a whole number from 1 to {VERSION}, found 99; a newer one wants a newer regard",
+    ),
+    "no version at all": (
+        "version = 'two'\n[data]\ntrain = 'a'",
+        f"version must be a whole number from 1 to {VERSION}, found two; a newer one wants a newer regard",
     ),
 }
 

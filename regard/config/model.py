@@ -42,13 +42,13 @@ class Transformer(Settings):
     heads: int = at_least(1, 4)
     """H: how many sets of queries, keys and values each attention has."""
     key_width: int = at_least(0, 0)
-    """M: width of a query and a key in each head; 0: width / heads."""
+    """M (d_k): width of a query and a key in each head; 0: width / heads."""
     value_width: int = at_least(0, 0)
-    """L in the notes: width of a value in each head; 0: width / heads."""
+    """L in the notes (d_v): width of a value in each head; 0: width / heads."""
     inner: int = at_least(0, 0)
-    """F: width inside the feed-forward part; 0: four times the width."""
+    """F: feed-forward width; 0: four times the width."""
     similarity: Similarity = "scaled"
-    """How a query and a key are compared."""
+    """Attention score: how a query and a key are compared."""
     positions: Literal["none", "learned", "sinusoid", "rotary"] = "rotary"
     """What tells the model where a token stands."""
     source_positions: Literal["none", "rotary"] = "none"
@@ -62,7 +62,7 @@ class Transformer(Settings):
     norm: Literal["layer", "rms"] = "layer"
     """LayerNorm, or RMSNorm, which only scales."""
     norm_place: Literal["before", "after"] = "before"
-    """Norm before each part, x + f(norm(x)), or after it, norm(x + f(x))."""
+    """Pre-norm, x + f(norm(x)), or post-norm, norm(x + f(x))."""
     activation: Literal["gelu", "relu"] = "gelu"
     """φ inside the feed-forward part."""
     dropout: float = fraction(0.1)
@@ -116,7 +116,7 @@ class LanguageModel(Settings):
 
     layer: Recurrent | Transformer = field(default_factory=Transformer)
     tied: bool = False
-    """Answer with the embedding read backwards, instead of with a matrix of its own."""
+    """Weight tying: answer with the embedding read backwards, instead of with a matrix of its own."""
     kind: Literal["language-model"] = "language-model"
 
     def check(self) -> None:
@@ -134,7 +134,7 @@ class Seq2Seq(Settings):
     similarity: Similarity = "additive"
     """f_att between a recurrent decoder and the source; a Transformer decoder has its own."""
     tied: bool = False
-    """Answer with the target embedding read backwards, instead of with a matrix of its own."""
+    """Weight tying: answer with the target embedding read backwards, instead of with a matrix of its own."""
     kind: Literal["seq2seq"] = "seq2seq"
 
     def check(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from regard.config.model import ModelConfig
 from regard.config.pictures import Pictures
 from regard.config.settings import Settings, above_zero, at_least, fraction, from_table, with_override
+from regard.config.upgrade import VERSION, check_version, name_now, upgraded
 from regard.errors import UserError
 
 Where = str | tuple[str, ...]
@@ -28,7 +29,7 @@ class Data(Settings):
     test: Where = ""
     """The same for the part that is touched once, at the end, by `regard evaluate`."""
     share: float = fraction(0.05)
-    """How much is held out where no `valid` is given."""
+    """Validation fraction: how much is held out where no `valid` is given."""
     limit: int = at_least(0, 0)
     """Use at most so many pairs, or documents of a folder, for training; 0: all."""
     longest: int = at_least(1, 256)
@@ -50,9 +51,9 @@ class Text(Settings):
     kind: Literal["characters", "bytes", "words", "bpe"] = "bpe"
     """What a token is; learnt on the training text."""
     size: int = at_least(0, 0)
-    """How many tokens at most, for words and bpe; 0: by the amount of text."""
+    """Vocabulary size: how many tokens at most, for words and bpe; 0: by the amount of text."""
     shared: bool = True
-    """One set of tokens for source and target, or one for each."""
+    """Joint vocabulary: one set of tokens for source and target, or one for each."""
     lower: bool = False
     """Read and write without capitals: each word is seen more often, and no capital comes back."""
 
@@ -66,27 +67,27 @@ class Train(Settings):
     batch: int = at_least(1, 4096)
     """Tokens in one update, padding included, over all processes."""
     length: int = at_least(1, 128)
-    """Tokens in a row of a language model's batch: how far gradients reach back."""
+    """Context length: tokens in a row of a language model's batch, which is how far gradients reach back."""
     accumulate: int = at_least(1, 1)
-    """In how many parts a batch is computed: more parts, less memory, the same update."""
+    """Gradient accumulation: in how many parts a batch is computed; more parts, less memory, the same update."""
     optimiser: Literal["adamw", "muon"] = "adamw"
     """How gradients become steps; muon, at about 0.004, learns more from each update where examples are many."""
     rate: float = above_zero(0.002)
-    """The highest learning rate."""
+    """Learning rate, at its highest."""
     schedule: Literal["cosine", "inverse-square-root", "constant"] = "cosine"
-    """How the rate falls after the warm-up."""
+    """Learning rate schedule: how the rate falls after the warm-up."""
     warmup: int = at_least(0, 100)
-    """Over how many updates the rate rises from nothing."""
+    """Warm-up: over how many updates the rate rises from nothing."""
     decay: float = fraction(0.05)
     """Weight decay of matrices."""
-    momentum: float = fraction(0.98)
-    """How slowly the optimiser forgets the size of gradients (β₂)."""
+    beta2: float = fraction(0.98)
+    """β₂ of Adam: how slowly it forgets the size of gradients."""
     clip: float = above_zero(1.0)
-    """Longest gradient that is let through whole."""
+    """Gradient clipping: the longest gradient (its norm) that is let through whole."""
     smoothing: float = fraction(0.0)
     """Label smoothing: which part of the probability is wanted everywhere else."""
     student: float = field(default=0.0, metadata={"probability": True})
-    """Student forcing: how often the model is fed its own prediction instead of the truth; rises from 0 to this."""
+    """Scheduled sampling (student forcing): how often the model is fed its own prediction; rises from 0 to this."""
     evaluate: int = at_least(1, 250)
     """Look at the held-out part every so many updates; a checkpoint is written then as well."""
     checkpoint: int = at_least(1, 250)
@@ -94,9 +95,9 @@ class Train(Settings):
     metric: Literal["loss", "accuracy", "bleu", "chrf", "cider", "exact", "macro_f1", "span_f1"] = "loss"
     """What decides which weights are the best."""
     patience: int = at_least(0, 0)
-    """Stop after so many looks without a better metric; 0: never."""
+    """Early stopping: after so many looks without a better metric; 0: never."""
     average: int = at_least(1, 1)
-    """Of how many looks' weights the final ones are the mean; 1: the best look's weights alone."""
+    """Checkpoint averaging: of how many looks the final weights are the mean; 1: the best look's alone."""
     average_of: Literal["last", "best"] = "last"
     """Which looks those are: the last ones, or the best by `metric`."""
     seed: int = at_least(0, 0)
@@ -104,7 +105,7 @@ class Train(Settings):
     device: str = "auto"
     """cpu, cuda or mps; auto: the fastest there is."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Numbers of a forward pass; auto and bfloat16: 16 bits where the device has them, 32 elsewhere."""
+    """Mixed precision: numbers of a forward pass; auto and bfloat16: 16 bits where the device has them, else 32."""
     parallel: Literal["ddp", "fsdp"] = "ddp"
     """Under torchrun: every process has the whole model, or a share of it."""
     tensorboard: bool = False
@@ -125,16 +126,13 @@ class Recipe(Settings):
     text: Text = field(default_factory=Text)
     pictures: Pictures = field(default_factory=Pictures)
     train: Train = field(default_factory=Train)
-    version: int = 1
+    version: int = VERSION
     """Of this format."""
 
     def check(self) -> None:
-        _check_version(self.version)
+        check_version(self.version)
         if not isinstance(self.model, ModelConfig) and self.model not in PRESETS:
             raise UserError(f"model must be one of {', '.join(PRESETS)} or a [model] section, found '{self.model}'")
-
-
-VERSION = 1
 
 
 def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recipe:
@@ -143,17 +141,12 @@ def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recip
 
 
 def recipe_from(table: dict[str, Any], overrides: Mapping[str, Any] | None = None) -> Recipe:
+    table = upgraded(table)  # first: another version may have settings that this one has not
     for setting, value in (overrides or {}).items():
-        table = with_override(table, setting, value)
+        table = with_override(table, name_now(setting), value)
     if "data" not in table:
         raise UserError("a recipe wants a [data] section with train = …, found none; add it, or --data.train FILE")
-    _check_version(table.get("version", VERSION))  # first: another version may have settings that this one has not
     return from_table(Recipe, table)
-
-
-def _check_version(found: object) -> None:
-    if found != VERSION:
-        raise UserError(f"version must be {VERSION}, found {found}: another regard wrote this; use that one")
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def optimiser(model: nn.Module, settings: Train) -> torch.optim.Optimizer:
         matrices = [p for p in matrices if p.dim() > 2 or id(p) in heads]
     groups = [{"params": matrices, "weight_decay": settings.decay}, {"params": others, "weight_decay": 0.0}]
     adam = torch.optim.AdamW(
-        [group for group in groups if group["params"]], settings.rate, (0.9, settings.momentum), fused=True
+        [group for group in groups if group["params"]], settings.rate, (0.9, settings.beta2), fused=True
     )
     return Together(Muon(inner, settings.rate, settings.decay), adam) if inner else adam
 

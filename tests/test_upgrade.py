@@ -1,0 +1,80 @@
+"""Old recipes and run folders: they are read as what they meant, and training goes on where an older regard stopped."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tiny import log_of
+
+from regard.cli import main
+from regard.config import Data, Recipe, Train, read_recipe, recipe_from, to_table
+from regard.config.recipe import read_toml
+from regard.config.upgrade import VERSION
+from regard.errors import UserError
+from regard.runs import Folder, load_run
+
+HERE = Path(__file__).parent
+OLD = sorted((HERE / "old").iterdir())  # runs of four updates, made by version 1, and what it logged when it went on
+LOGGED = sorted((HERE.parent / "docs/results/logs").glob("*/config.toml"))
+NOW = "train.momentum is called train.beta2 now"
+
+
+@pytest.fixture(params=OLD, ids=lambda path: path.name)
+def old(request, tmp_path) -> Path:
+    return Path(shutil.copytree(request.param, tmp_path / "run"))
+
+
+def test_an_old_run_answers(old):
+    run = load_run(old)
+    assert run.recipe.train.beta2 == 0.9
+    assert run.recipe.version == VERSION
+    assert run.score(["what it wrote"] if run.kind == "language model" else [("one two", "two one")])[0].tokens
+
+
+def test_an_old_run_goes_on_as_the_regard_that_wrote_it_did(old, capsys):
+    assert main(["train", str(old), "--train.steps", "8"]) == 0
+    there = [json.loads(line) for line in (old / "gone-on.jsonl").read_text().splitlines()]
+    for found, wanted in zip(log_of(old), there, strict=True):
+        held_out = wanted.pop("held_out", {}), found.pop("held_out", {})
+        assert {key: found[key] for key in wanted} == pytest.approx(wanted, rel=1e-4)
+        assert held_out[1] == pytest.approx(held_out[0], rel=1e-4)
+    assert Folder(old).read_config().train == replace(load_run(old).recipe.train, steps=8, beta2=0.9)
+    assert f"version = {VERSION}" in (old / "config.toml").read_text()
+    assert NOW not in capsys.readouterr().err  # nobody wrote that name by hand
+
+
+@pytest.mark.parametrize("path", LOGGED, ids=lambda path: path.parent.name)
+def test_the_settings_of_published_runs_are_read(path):
+    """Each was written by version 1, of every kind of model that stands in docs/results.md."""
+    assert recipe_from(read_toml(path)).train.beta2 == read_toml(path)["train"]["momentum"]
+
+
+def test_an_old_recipe_means_what_it_meant_and_says_what_is_called_otherwise(tmp_path):
+    path = tmp_path / "recipe.toml"
+    path.write_text("[data]\ntrain = 'a'\n[train]\nmomentum = 0.9\nsteps = 7\n")
+    with pytest.warns(UserWarning, match=f"^{NOW}$"):
+        assert read_recipe(path) == Recipe(Data("a"), train=Train(steps=7, beta2=0.9))
+
+
+@pytest.mark.filterwarnings("default")
+def test_an_old_name_on_the_command_line(old, capsys):
+    assert main(["train", str(old), "--train.steps", "5", "--train.momentum", "0.5"]) == 0
+    assert capsys.readouterr().err.count(NOW) == 1
+    assert Folder(old).read_config().train.beta2 == 0.5
+
+
+def test_both_names():
+    with pytest.raises(UserError, match=f"^{NOW}, and both are set; leave train.momentum out$"):
+        recipe_from({"data": {"train": "a"}, "train": {"momentum": 0.9, "beta2": 0.8}})
+
+
+def test_nothing_is_said_of_a_recipe_of_today():
+    recipe = Recipe(Data("a"), train=Train(beta2=0.9))
+    assert recipe_from(to_table(recipe)) == recipe  # every warning is an error here
+
+
+def test_an_old_name_in_a_file_of_today_is_no_setting():
+    with pytest.raises(UserError, match=r"no setting 'momentum' in \[train\]"):
+        recipe_from({"version": VERSION, "data": {"train": "a"}, "train": {"momentum": 0.9}})
