@@ -12,8 +12,9 @@ from contextlib import contextmanager
 import torch
 from playwright.sync_api import sync_playwright
 
+from regard.layers.tap import WRITTEN
 from regard.look.coding import to_bytes
-from regard.look.record import WRITTEN, Call, Record, Seen, Sequence, Token, Top
+from regard.look.record import Call, Record, Seen, Sequence, Token, Top
 from regard.page.answers import Answers
 from regard.page.asked import Question
 from regard.page.server import Server
@@ -31,7 +32,7 @@ def made(length: int) -> Record:
         scores = 3 * torch.randn(HEADS, length, length)
         scores = scores.masked_fill(torch.ones(length, length).triu(1).bool(), -torch.inf)
         path = f"layer.blocks.{layer}.self_attention.weights"
-        seen[path] = Seen(scores.softmax(-1), ("H", "T", "S"), WRITTEN, "fed", WRITTEN, causal=True)
+        seen[path] = Seen(scores.softmax(-1), ("H", "T", "S"), "weights", WRITTEN, WRITTEN)
     top = Top(torch.zeros(length, 8, dtype=torch.int32), torch.full((length, 8), 0.125), torch.zeros(length - 1))
     calls = (Call(length, 0, 1000),)
     return Record("language model", {WRITTEN: Sequence(tokens)}, seen, top, {0: "a"}, calls)

@@ -69,8 +69,8 @@ def test_imports_point_one_way(path):
 @pytest.mark.parametrize("path", [path for path in FILES if room(path) in ("look", "decode")], ids=str)
 def test_nobody_but_the_builder_asks_which_architecture(path):
     source = (ROOT / path).read_text().lower()
-    for name in ("lstm", "gru", "transformer", "isinstance(model"):
-        assert name not in source, f"{path} names an architecture: {name}"
+    for name in ("lstm", "gru", "transformer", "isinstance(model", "path.endswith", "path.startswith", '" in path'):
+        assert name not in source, f"{path} asks which architecture it is: {name}"
 
 
 @pytest.mark.parametrize("path", FILES, ids=str)

@@ -11,6 +11,7 @@ from regard.config.looking import Recording
 from regard.decode.score import score
 from regard.layers.embedding import Embedding
 from regard.layers.state import State
+from regard.layers.tap import SOURCE, WRITTEN
 from regard.look.attribution import (
     gradient_times_input,
     hidden,
@@ -21,7 +22,6 @@ from regard.look.attribution import (
     value_norms,
 )
 from regard.look.patch import patch
-from regard.look.record import SOURCE, WRITTEN
 from regard.look.recording import of_text
 from regard.look.trace import trace
 from regard.look.units import Unit

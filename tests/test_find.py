@@ -356,7 +356,7 @@ def test_the_same_from_python(runs):
         (["--property", "digits"], r"the text has \d+ tokens, 2000 are wanted: units are chosen on one half"),
         (
             ["--units", "*.cell", "--data", "{tides}"],
-            r"no units match '\*\.cell'; choose from \*\.candidate, \*\.cells",
+            r"no units match '\*\.cell'; choose from candidate, cells, gate, hidden, or name one as path\[number\]",
         ),
         (["--units", "layer.layers.0.cells[12]", "--data", "{tides}"], "has units 0 to 11, found 12"),
         (["--units", "layer.layers.7.cells[1]", "--data", "{tides}"], r"unit 'layer\.layers\.7\.cells' does not exist"),

@@ -7,9 +7,9 @@ from test_record import MODELS, recorded
 from zoo import make
 
 import regard
-from regard import LanguageModel, Recurrent, UserError
+from regard import LanguageModel, Recurrent
 from regard.config.looking import Recording
-from regard.look.gradients import furthest, gates, memory
+from regard.look.gradients import furthest, memory
 from regard.look.recording import of_text
 from regard.text import train_tokenizer
 
@@ -82,16 +82,3 @@ def test_behind_the_last_attention_a_position_speaks_for_itself():
     assert list(curves) == ["embedding.vectors", "layer.blocks.0.hidden", "layer.blocks.1.hidden"]
     assert curves["layer.blocks.1.hidden"][1:].max() == 0
     assert furthest(curves) == "layer.blocks.0.hidden"
-
-
-def test_gates_over_time():
-    record = recorded("lm-lstm")
-    found = gates(record)
-    assert [path.rsplit(".", 1)[-1] for path in found] == 2 * ["input_gate", "forget_gate", "output_gate"]
-    for path, gate in found.items():
-        values = record.seen[path].values
-        assert gate.mean[3] == pytest.approx(values[3].mean().item())
-        assert gate.open[3] == pytest.approx(sum(value > 0.9 for value in values[3].tolist()) / values.shape[1])
-        assert gate.shut[3] == pytest.approx(sum(value < 0.1 for value in values[3].tolist()) / values.shape[1])
-    with pytest.raises(UserError, match="this language model has no gates"):
-        gates(recorded("lm-rnn"))

@@ -200,7 +200,7 @@ def test_a_classifier_answers_from_one_vector(name):
     with torch.no_grad():
         scores, _ = model(zoo.tokens(2, 1), model.start(source))
         vectors, keep, summary, _ = model.encoder(source)
-        with regard.trace(model, "*.weights") if "attention" in name else regard.trace(model) as seen:
+        with regard.trace(model, "weights") if "attention" in name else regard.trace(model) as seen:
             model.start(source)
         if name.endswith("attention"):
             f = model.pooling.attention.similarity

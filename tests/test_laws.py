@@ -1,5 +1,7 @@
 """What holds for every model, in float64. Numbers are those of the design's list of laws."""
 
+from typing import get_args
+
 import pytest
 import torch
 from hypothesis import given
@@ -24,7 +26,7 @@ import regard
 from regard import Source, select
 from regard.errors import UserError
 from regard.layers.state import leaves, map_state
-from regard.layers.tap import taps_of
+from regard.layers.tap import Role, layer_of, taps_of
 from regard.models.build import encoder_layer
 
 every_model = pytest.mark.parametrize("name", MODELS)
@@ -215,11 +217,12 @@ def test_6_traced_is_untraced(name):
     same_state(state, traced_state)
     assert set(seen) == set(taps_of(model)), "every tap speaks"
     for path in seen:
-        assert len(seen.axes(path)) == seen[path].dim()
-        if path.endswith(".weights"):
+        tap = seen.taps[path]
+        assert len(tap.axes) == seen[path].dim()
+        if tap.role == "weights":
             assert (seen[path] >= 0).all()
             same(seen[path].sum(-1), torch.ones_like(seen[path][..., 0]))
-        if path.endswith("self_attention.weights") and not path.startswith("encoder"):
+        if tap.role == "weights" and tap.rows == tap.columns == "written":
             assert torch.equal(seen[path], seen[path].tril()), "weight on what comes later"
 
 
@@ -241,7 +244,7 @@ def test_6_traced_is_untraced_with_padding_on_both_sides(name, pattern):
     for left, right in zip(plain, traced, strict=True):
         same(left, right)
     for path in seen:
-        if path.endswith(".weights"):
+        if seen.taps[path].role == "weights":
             sums = seen[path].sum(-1)  # 0 where a position is padding and may look at nothing
             assert ((sums - 1).abs().lt(1e-9) | sums.eq(0)).all(), path
 
@@ -259,7 +262,28 @@ def test_6_a_trace_of_steps_is_a_trace_of_the_whole(name):
     for path in whole:
         seen = steps[path].isfinite()  # of what may not be looked at yet, the whole has scores and steps have −∞
         same(whole[path][seen], steps[path][seen], path)
-        assert seen.all() or path.endswith(".scores")
+        assert seen.all() or steps.taps[path].role == "scores"
+
+
+@every_model
+@torch.no_grad()
+def test_14_a_tap_has_a_role_and_says_whose_rows_and_columns_it_has(name):
+    """By sizes that differ: the tokens fed, one where a class is asked for; the tokens or regions that were read."""
+    model, source = make(name), source_for(name, 2)
+    fed = tokens(2, 1 if name.startswith("classifier") else 4)
+    lengths = {"": None, "written": fed.shape[1]}
+    if source is not None:
+        lengths["source"] = model.encoder(source).vectors.shape[1]
+    assert len(set(lengths.values())) == len(lengths), "sizes that cannot be told apart"
+    with regard.trace(model) as seen:
+        model(fed, model.start(source, batch=2))
+    for path, tap in seen.taps.items():
+        sizes = dict(zip(tap.axes, seen[path].shape, strict=True))
+        assert tap.role in get_args(Role)
+        assert (sizes["B"], sizes.get("T"), sizes.get("S")) == (2, lengths[tap.rows], lengths[tap.columns]), path
+        if tap.role == "weights" and layer_of(path) != path:  # whoever has such a layer finds the rest of it by name
+            assert seen.taps[f"{layer_of(path)}.mixed"].role == "mixed"
+            assert seen.taps[f"{layer_of(path)}.values"].role == "values"
 
 
 @every_model

@@ -7,14 +7,17 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from zoo import CAPTIONERS, IN_STEP, LANGUAGE_MODELS, SEQ2SEQ, SOURCE_VOCABULARY, VOCABULARY, make
 
 from regard import UserError
 from regard.config.looking import Recording
 from regard.decode.beam import beam
 from regard.decode.score import score
+from regard.disk import write_tensors
+from regard.layers.tap import SOURCE, WRITTEN
 from regard.look.coding import NAME, VERSION, from_root, load_record, save_record, to_root
-from regard.look.record import SOURCE, WRITTEN, Record
+from regard.look.record import Record
 from regard.look.recording import KINDS, RECORDING, BeamTree, of_text, of_translation, size
 from regard.text import START, STOP, Labels, Tokenizer
 
@@ -205,7 +208,19 @@ def test_the_file_is_plain_json_and_numbers(tmp_path):
     )
     own = header["seen"]["decoder.layer.blocks.0.self_attention.weights"]
     assert (own["axes"], own["reading"], own["causal"], own["coding"]) == (["H", "T", "S"], "fed", True, "root")
+    assert (own["role"], own["layer"]) == ("weights", "decoder.layer.blocks.0.self_attention")
     assert header["sequences"][SOURCE]["text"] == "abéc"
+
+
+@pytest.mark.parametrize("name", ["lm-lstm", "seq2seq-bigru-transformer", "classifier-bilstm-attention"])
+def test_a_file_from_before_roles_were_written(name, tmp_path):
+    path, record = tmp_path / "a.trace", recorded(name, Recording(paths=("*",)))
+    save_record(record, path, exact=True)
+    header = header_of(path)
+    for about in header["seen"].values():
+        del about["role"], about["layer"]
+    write_tensors(path, load_file(path), {NAME: json.dumps(header)})
+    same(load_record(path), record, 0)
 
 
 def test_files_that_are_no_records(tmp_path, monkeypatch):

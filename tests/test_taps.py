@@ -22,7 +22,8 @@ def test_shapes_of_what_a_trace_holds():
     assert seen["decoder.layer.blocks.1.cross_attention.weights"].shape == (2, 2, 4, 5)
     assert seen["encoder.layer.blocks.0.self_attention.keys"].shape == (2, 2, 5, 8)
     assert seen["decoder.layer.blocks.0.feed_forward.units"].shape == (2, 4, 64)
-    assert seen.axes("decoder.layer.blocks.0.cross_attention.weights") == ["B", "H", "T", "S"]
+    tap = seen.taps["decoder.layer.blocks.0.cross_attention.weights"]
+    assert (tap.axes, tap.role, tap.rows, tap.columns) == (["B", "H", "T", "S"], "weights", "written", "source")
 
 
 def test_gates_and_cells_of_an_lstm_satisfy_its_equations():
@@ -158,7 +159,20 @@ def test_unknown_path():
     model = make("lm-rnn")
     with pytest.raises(regard.UserError) as error, regard.trace(model, "*.weights"):
         pass
-    assert str(error.value) == "no tap matches '*.weights'; taps end in hidden, vectors; try '*.hidden'"
+    assert str(error.value) == (
+        "no tap matches '*.weights'; give a path, a pattern of paths, or a role: embedding, hidden"
+    )
+
+
+def test_a_role_means_every_tap_that_has_it():
+    model = make("seq2seq-transformer")
+    with regard.trace(model, "weights") as by_role, regard.trace(model, "*.weights") as by_path:
+        model(tokens(1, 3), model.start(some_source(1, 5)))
+    assert list(by_role) == list(by_path)
+    model = make("transducer-bilstm")  # its weights are those of no layer
+    with regard.trace(model, "weights") as seen:
+        model(tokens(1, 3), model.start(some_source(1, 5)))
+    assert list(seen) == ["alignment"]
 
 
 def test_gradients_can_be_read_at_a_tap():

@@ -69,9 +69,9 @@ def test_what_writes_next_moves_on_only(name):
 @names
 def test_the_end_counts_to_the_last_token_that_is_real(name):
     model, keep = make(name), torch.tensor([[True, True, True, False, False]])
-    with trace(model, "cross_attention.weights") as seen, torch.no_grad():
+    with trace(model, "alignment") as seen, torch.no_grad():
         model(tokens(1, 3), model.start(Source(some_source(1, 5).content, keep)))
-    weights = seen["cross_attention.weights"]
+    weights = seen["alignment"]
     assert weights[..., 3:].abs().max() == 0
     torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights[..., 0]))
 
@@ -80,7 +80,7 @@ def test_the_end_counts_to_the_last_token_that_is_real(name):
 def test_a_source_token_that_is_silenced_writes_nothing(name):
     model = make(name)
     state, fed = begin(model, name, 1), tokens(1, 1)
-    with listen({model.cross_attention.weights: torch.zeros_like}):
+    with listen({model.alignment: torch.zeros_like}):
         silenced = model(fed, state)[0].exp()
     torch.testing.assert_close(silenced, torch.full_like(silenced, DOUBT))
 

@@ -24,7 +24,7 @@ class Recording(Settings):
     top: int = at_least(1, 5)
     """How many of the most probable tokens at each step."""
     paths: tuple[str, ...] = ()
-    """Taps besides attention weights, hidden states, cells and gates, by path or pattern."""
+    """Taps besides attention weights, hidden states, cells and gates, by role, path or pattern of paths."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Effort(Settings):
     """How hard to look for units."""
 
     units: tuple[str, ...] = ()
-    """Where: '*.cells', '*.hidden', '*.units', '*.weights' (heads), or one path[number]; none: all of them."""
+    """Where: cells, hidden, units, weights (heads), a pattern of paths, or one path[number]; none: all of them."""
     number: int = at_least(1, 5)
     """Units listed for each property."""
     shifts: int = at_least(20, 200)

@@ -16,7 +16,7 @@ def measure(room: Room) -> Numbers:
     width, steps, taught, asked = room.by_effort((128, 1000, 1_000_000, 60_000), (512, 8000, 8_000_000, 400_000))
     file = room.file("source.txt", [python_source("train", taught)])
     run = room.train("run", recipe(file, LanguageModel(cells("lstm", width)), steps, batch=2048, text=CHARACTERS))
-    effort = Effort(units=("*.cells",), number=1, shifts=room.by_effort(60, 200), controls=4, seed=room.seed)
+    effort = Effort(units=("cells",), number=1, shifts=room.by_effort(60, 200), controls=4, seed=room.seed)
     found = run.find(PROPERTIES, python_source("test", asked), effort)
     numbers: Numbers = {"scores": {}, "failed": {}}
     for one in found:

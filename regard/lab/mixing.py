@@ -32,7 +32,7 @@ def measure(room: Room) -> Numbers:
         numbers[f"accuracy, {name}"] = sum(right) / len(right)
         if name == "attention":
             tokens = torch.tensor([run.source_tokenizer.encode(text) for _, text in rows[:100]])
-            with trace(run.model, "*.weights") as seen, torch.no_grad():
+            with trace(run.model, "weights") as seen, torch.no_grad():
                 run.model(torch.full((len(tokens), 1), START), run.model.start(Source(tokens)))
             (weights,) = seen.values()  # (B, 1, 1, S)
             numbers["smallest weight"] = float(weights.min())

@@ -8,6 +8,7 @@ from regard.config import Tagger, Transformer
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import COLOURS, draw_bars, held_out, letters, looked_up, recipe, tagged
 from regard.lab.room import Room
+from regard.layers.tap import layer_of, taps_of
 from regard.look.heads.profile import UNIFORM, Example, profiles
 from regard.models.build import build
 
@@ -39,8 +40,9 @@ def measure(room: Room) -> Numbers:
 def formula_error(d: int, heads: int, m: int, l: int) -> int:
     """How far the matrices of a self-attention are from d(2m + l)H + Hld numbers."""
     config = Tagger(Transformer(width=d, layers=1, heads=heads, key_width=m, value_width=l))
-    found = build(config, 5, 5).named_parameters()
-    counted = sum(part.numel() for path, part in found if "self_attention" in path and path.endswith("weight"))
+    model = build(config, 5, 5)
+    (layer,) = (layer_of(path) for path, tap in taps_of(model).items() if tap.role == "weights")
+    counted = sum(matrix.numel() for matrix in model.get_submodule(layer).parameters() if matrix.dim() == 2)
     return abs(counted - (d * (2 * m + l) * heads + heads * l * d))
 
 

@@ -60,7 +60,7 @@ def gradients(run: Run, model: Model, examples: Sequence[tuple[str, str]]) -> li
         added.append(torch.zeros_like(state, requires_grad=True))
         return state + added[-1]
 
-    with patch(model, {"*.hidden": add}):
+    with patch(model, {"hidden": add}):
         scores, _ = model(torch.full((len(tokens), 1), START), model.start(Source(tokens)))
     loss = torch.nn.functional.cross_entropy(scores[:, 0], wanted, reduction="sum")
     norms = [one[:, 0].norm(dim=-1).mean() for one in torch.autograd.grad(loss, added)]

@@ -21,7 +21,7 @@ from regard.layers.history import Sight, View, positions
 from regard.layers.layer import Encoded
 from regard.layers.position import Rotary, Turn, turned
 from regard.layers.state import Growing, State
-from regard.layers.tap import Tap, listening
+from regard.layers.tap import SOURCE, WRITTEN, Tap, listening
 
 
 def product(a: Float[Tensor, "B H T I"], b: Float[Tensor, "B H I S"]) -> Float[Tensor, "B H T S"]:
@@ -134,14 +134,19 @@ class Attention(nn.Module):
     rows of a group look at one line: the beams of a sentence share its source.
     """
 
+    looks_at = WRITTEN
+
     def __init__(self, similarity: Similarity, key_width: int, heads: int = 1) -> None:
         super().__init__()
         self.heads = heads
         self.key_width = key_width  # M, of a key as it comes out of its matrix
         self.similarity = similarity
         self.output: nn.Module = nn.Identity()
-        self.queries, self.keys, self.values = Tap("B H T M"), Tap("B H S M"), Tap("B H S L")
-        self.scores, self.weights, self.mixed = Tap("B H T S", -math.inf), Tap("B H T S"), Tap("B H T L")
+        to = self.looks_at
+        self.queries, self.mixed = Tap("B H T M", "queries"), Tap("B H T L", "mixed")
+        self.keys, self.values = Tap("B H S M", "keys", columns=to), Tap("B H S L", "values", columns=to)
+        self.scores = Tap("B H T S", "scores", columns=to, filler=-math.inf)
+        self.weights = Tap("B H T S", "weights", columns=to)
 
     def remember(
         self, both: Float[Tensor, "B S H ML"], past: Growing | None, turn: Turn | None, groups: int
@@ -211,6 +216,8 @@ class KeyValueAttention(Attention):
 
     Without matrices the inputs are used directly, as in the notes' first steps.
     """
+
+    looks_at = SOURCE
 
     def __init__(self, similarity: Similarity, key_width: int, heads: int = 1) -> None:
         super().__init__(similarity, key_width, heads)

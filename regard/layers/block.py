@@ -30,7 +30,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.W_1, self.W_2 = nn.Linear(width, inner), nn.Linear(inner, width)
         self.activation = activation
-        self.units = Tap("B T F")
+        self.units = Tap("B T F", "units")
 
     def start(self, batch: int, source: Encoded | None) -> State:
         return None
@@ -73,7 +73,7 @@ class Block(nn.Module):
         for name, sublayer in sublayers.items():
             self.add_module(name, sublayer)
         self.residuals = nn.ModuleList(residual() for _ in sublayers)
-        self.hidden = Tap("B T D")
+        self.hidden = Tap("B T D", "hidden")
 
     def start(self, batch: int, source: Encoded | None) -> State:
         return tuple(sublayer.start(batch, source) for sublayer in self._sublayers())

@@ -19,7 +19,7 @@ class Embedding(nn.Module):
     def __init__(self, vocabulary: int, width: int) -> None:
         super().__init__()
         self.lookup = nn.Embedding(vocabulary, width)
-        self.vectors = Tap("B T E")  # x_t; E: a width that is no layer's
+        self.vectors = Tap("B T E", "embedding")  # x_t; E: a width that is no layer's
         nn.init.normal_(self.lookup.weight, std=1 / math.sqrt(width))
 
     def forward(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:

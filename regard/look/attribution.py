@@ -14,11 +14,12 @@ from torch import Tensor
 from regard.decode.batches import BATCH
 from regard.decode.score import score
 from regard.errors import UserError
+from regard.layers.tap import SOURCE, WRITTEN, layer_of, taps_of
 from regard.look.gradients import asked
 from regard.look.patch import patch
-from regard.look.record import SOURCE, WRITTEN, Record
+from regard.look.record import Record
 from regard.look.trace import trace
-from regard.look.units import WEIGHTS, Unit, clamped
+from regard.look.units import Unit, clamped
 from regard.models.model import Model, Source
 from regard.text import UNKNOWN
 
@@ -29,7 +30,7 @@ def value_norms(model: Model, record: Record, path: str) -> Float[Tensor, "H T S
 
     `path` is that of the weights.
     """
-    layer = path.removesuffix(WEIGHTS)
+    layer = layer_of(path)
     with trace(model, path, f"{layer}.values") as seen:
         tokens, state = asked(model, record)
         model(tokens[:, : len(record.top.tokens)], state)
@@ -74,8 +75,8 @@ def gradient_times_input(
 
         return note
 
-    paths = {path: SOURCE if "encoder." in path else WRITTEN for path in _embeddings(model)}
-    with torch.enable_grad(), patch(model, {path: leaf(name) for path, name in paths.items()}):
+    embeddings = {path: tap.rows for path, tap in taps_of(model).items() if tap.role == "embedding"}
+    with torch.enable_grad(), patch(model, {path: leaf(side) for path, side in embeddings.items()}):
         tokens, state = asked(model, record)
         scores, _ = model(tokens[:, :-1], state)
     said = scores[0].gather(1, tokens[0, 1:, None])[:, 0]  # (T,)
@@ -87,10 +88,6 @@ def gradient_times_input(
         for (name, vector), gradient in zip(vectors.items(), gradients, strict=True):
             found[name].append((vector * gradient)[0].sum(-1).detach().float().cpu())
     return {name: torch.stack(rows) for name, rows in found.items()}
-
-
-def _embeddings(model: Model) -> list[str]:
-    return [path for path, _ in model.named_modules() if path.endswith("embedding.vectors")]
 
 
 Off: TypeAlias = Callable[[Int[Tensor, "B T"], Bool[Tensor, "B T"]], tuple[Tensor, Tensor]]

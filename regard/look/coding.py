@@ -16,11 +16,15 @@ from torch import Tensor
 
 from regard.disk import write_tensors
 from regard.errors import UserError
+from regard.layers.tap import layer_of
 from regard.look.record import Call, Node, Record, Seen, Sequence, Token, Top
 
 VERSION = 1
 NAME = "regard.record"  # of the header in the file's metadata
 ROOT, EXACT = "root", "exact"
+GATES = ("input_gate", "forget_gate", "output_gate", "reset_gate", "update_gate")
+ROLES = {"vectors": "embedding", **dict.fromkeys(GATES, "gate")}
+"""Of taps whose role is not their name, for files from before roles were written."""
 
 
 def to_root(weights: Float[Tensor, "*any"]) -> UInt8[Tensor, "*any"]:
@@ -54,8 +58,10 @@ def _parts(record: Record, exact: bool) -> tuple[dict[str, Tensor], dict[str, st
     for name, seen in record.seen.items():
         coding = ROOT if seen.attention and not exact else EXACT
         blobs[f"seen.{name}"] = to_root(seen.values) if coding == ROOT else seen.values
-        described = {key: value for key, value in vars(seen).items() if key != "values"}
-        tensors[name] = {**described, "coding": coding, "group": seen.group if seen.attention else ""}
+        tensors[name] = {
+            "axes": seen.axes, "role": seen.role, "layer": layer_of(name), "rows": seen.rows, "columns": seen.columns,
+            "reading": seen.reading, "causal": seen.causal, "coding": coding, "group": seen.group * seen.attention,
+        }  # fmt: skip
     header = {
         "version": VERSION,
         "kind": record.kind,
@@ -107,8 +113,11 @@ def _record(header: dict[str, Any], blobs: dict[str, Tensor]) -> Record:
         values = blobs[f"seen.{name}"]
         seen[name] = Seen(
             from_root(values) if about["coding"] == ROOT else values,
-            tuple(about["axes"]), about["rows"], about["reading"], about["columns"], about["causal"],
-        )  # fmt: skip
+            tuple(about["axes"]),
+            about.get("role") or ROLES.get(last := name.rpartition(".")[2], last),
+            about["rows"],
+            about["columns"],
+        )
     return Record(
         header["kind"],
         {name: _tokens(about) for name, about in header["sequences"].items()},

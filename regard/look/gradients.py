@@ -1,40 +1,18 @@
-"""How far back a loss can teach: ‖∂loss_t / ∂h_{t−k}‖ over k; and how open the gates are over time."""
+"""How far back a loss can teach: ‖∂loss_t / ∂h_{t−k}‖ over k."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from regard.decode.score import score
-from regard.errors import UserError
-from regard.layers.tap import taps_of
+from regard.layers.tap import SOURCE, WRITTEN, taps_of
 from regard.look.patch import patch
-from regard.look.record import SOURCE, Record
+from regard.look.record import Record
 from regard.models.model import Model
 
 SEVERAL = 8  # steps t that the mean is over
-NEAR = 0.1  # of 0 or of 1
-
-
-class Gate(NamedTuple):
-    """A gate over time: the mean of its cells at each position, and the share of them that is nearly shut or open."""
-
-    mean: Float[Tensor, " T"]
-    shut: Float[Tensor, " T"]
-    open: Float[Tensor, " T"]
-
-
-def gates(record: Record) -> dict[str, Gate]:
-    """Every gate that was recorded, by its path."""
-    found = {path: seen.values for path, seen in record.seen.items() if path.endswith("_gate")}
-    if not found:
-        raise UserError(f"this {record.kind} has no gates; a recurrent model with gates has some")
-    return {
-        path: Gate(values.mean(-1), (values < NEAR).float().mean(-1), (values > 1 - NEAR).float().mean(-1))
-        for path, values in found.items()
-    }
 
 
 class _Leaf:
@@ -62,13 +40,9 @@ def memory(model: Model, record: Record, several: int = SEVERAL) -> dict[str, Fl
     way from there to the loss counts, through time and through layers. The steps are the last ones, at most half of
     them, so that each k was possible at all of them. (Bengio et al. 1994; Pascanu et al. 2013)
     """
-    wanted = {
-        path: tap.from_the_end
-        for path, tap in taps_of(model).items()
-        if path.endswith((".hidden", "embedding.vectors"))
-    }
-    written = {path: backwards for path, backwards in wanted.items() if "encoder." not in path}
-    leaves = {path: _Leaf(backwards) for path, backwards in (written or wanted).items()}
+    wanted = {path: tap for path, tap in taps_of(model).items() if tap.role in ("embedding", "hidden")}
+    written = {path: tap for path, tap in wanted.items() if tap.rows == WRITTEN}
+    leaves = {path: _Leaf(tap.from_the_end) for path, tap in (written or wanted).items()}
     with torch.enable_grad(), patch(model, leaves):
         losses = -score(model, *asked(model, record))[0]  # (T,)
     steps = range(max(len(losses) // 2, len(losses) - several), len(losses))

@@ -12,7 +12,7 @@ from regard.layers.tap import Listener, listen, matching, taps_of
 
 @contextmanager
 def patch(model: nn.Module, edits: Mapping[str, Listener]) -> Iterator[None]:
-    """Replaces what passes at every tap that matches a path or pattern by `edit(value)`, for this block of code.
+    """Replaces what passes at every tap of a role, path or pattern of paths by `edit(value)`, for this block of code.
 
     Inside a recurrence an edit gets one position at a time, `(B, 1, D)`, and what follows computes with its answer.
     """

@@ -9,11 +9,11 @@ from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor
 
 from regard.errors import UserError, unknown
+from regard.layers.tap import SOURCE, WRITTEN, layer_of
 from regard.models.model import Source
 
 Reading = Literal["fed", "predicted"]
 Fate = Literal["kept", "pruned", "finished"]
-SOURCE, WRITTEN = "source", "written"
 GROUPS = ("cross", "self", "encoder")
 """Attention of what is written to what was read; within what is written; within what was read."""
 
@@ -59,18 +59,26 @@ class Seen:
 
     values: Tensor
     axes: tuple[str, ...]
+    role: str
+    """What it is: hidden, cells, gate, weights, …, as its tap says."""
     rows: str
-    """The sequence whose tokens T runs over."""
-    reading: Reading = "fed"
-    """Whose row it is by habit: of the token that was fed at that step, or of the token predicted from it, the next."""
+    """The sequence whose tokens T runs over; empty: there is no T."""
     columns: str = ""
     """The sequence whose tokens S runs over; empty: there is no S."""
-    causal: bool = False
-    """Whether a row sees no column behind its own: these are masked, which is not the same as a weight of zero."""
 
     @property
     def attention(self) -> bool:
-        return bool(self.columns)
+        return self.role == "weights"
+
+    @property
+    def reading(self) -> Reading:
+        """Whose row it is by habit: of the token that was fed at that step, or of the next, predicted from it."""
+        return "predicted" if self.attention and self.group == "cross" else "fed"
+
+    @property
+    def causal(self) -> bool:
+        """Whether a row sees no column behind its own: these are masked, which is not the same as a weight of zero."""
+        return self.rows == self.columns == WRITTEN
 
     @property
     def group(self) -> str:
@@ -173,8 +181,9 @@ class Record:
             raise UserError(f"this {self.kind} has no attention called '{group}'; it has {', '.join(there)}")
         return {path: seen for path, seen in every.items() if seen.group == (group or there[0])}
 
-    def one(self, path: str) -> Seen:
-        """What passed at one tap."""
-        if path not in self.seen:
-            raise unknown("path", path, self.seen)
-        return self.seen[path]
+    def layer(self, name: str) -> tuple[str, Seen]:
+        """The weights of one attention layer, behind their path."""
+        layers = {layer_of(path): (path, seen) for path, seen in self.seen.items() if seen.attention}
+        if name not in layers:
+            raise unknown("attention layer", name, layers)
+        return layers[name]

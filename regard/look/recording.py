@@ -20,9 +20,9 @@ from regard.decode.stream import stream
 from regard.decode.translate import Plan
 from regard.errors import UserError
 from regard.layers.state import State, leaves
-from regard.layers.tap import matching, taps_of
-from regard.look.align.weights import OVER_THE_SOURCE
-from regard.look.record import SOURCE, WRITTEN, Call, Fate, Node, Record, Seen, Sequence, Token, Top
+from regard.layers.tap import SOURCE, WRITTEN, matching, taps_of
+from regard.look.align.weights import over_source
+from regard.look.record import Call, Fate, Node, Record, Seen, Sequence, Token, Top
 from regard.look.trace import Trace, trace
 from regard.models.model import Model, Source
 from regard.special import NAMES
@@ -73,8 +73,7 @@ def of_picture(
     made, tree = _answer(model, writer, source, LONGEST, wishes)
     passed = _pass(model, source, [START], made, wishes)
     sequences = {WRITTEN: sequence(writer, [START, *made])}
-    weights = [path for path in passed.seen if path.endswith(OVER_THE_SOURCE)]
-    if weights:
+    if weights := over_source(model):
         sequences[SOURCE] = _regions(passed.seen[weights[0]].shape[-1], picture)
     return replace(_record("captioner", sequences, passed, writer, tree), picture=picture)
 
@@ -169,7 +168,7 @@ class _Passed(NamedTuple):
 def _pass(model: Model, source: Source | None, prompt: list[int], made: list[int], wishes: Recording) -> _Passed:
     """The prompt in one call, then what was made one by one; its last token is not fed."""
     taps = taps_of(model)
-    usual = [path for path, tap in taps.items() if path.endswith(".weights") or tap.axes == ["B", "T", "D"]]
+    usual = [path for path, tap in taps.items() if tap.role == "weights" or tap.axes == ["B", "T", "D"]]
     calls: list[Call] = []
     found: list[Tensor] = []
     with trace(model, *usual, *matching(taps, wishes.paths)) as seen:
@@ -200,14 +199,9 @@ def _record(
 
 
 def _seen(path: str, seen: Trace) -> Seen:
-    """What passed at a tap, less its batch axis; and whose rows and columns they are."""
-    values, axes = seen[path][0].float().cpu(), tuple(seen.axes(path)[1:])
-    side = SOURCE if "encoder." in path else WRITTEN
-    if not path.endswith(".weights"):
-        return Seen(values, axes, side)
-    if path.endswith(OVER_THE_SOURCE):
-        return Seen(values, axes, WRITTEN, "predicted", SOURCE)
-    return Seen(values, axes, side, "fed", side, causal=side == WRITTEN)
+    """What passed at a tap, less its batch axis."""
+    tap = seen.taps[path]
+    return Seen(seen[path][0].float().cpu(), tuple(tap.axes[1:]), tap.role, tap.rows, tap.columns)
 
 
 class BeamTree:

@@ -15,25 +15,22 @@ class Trace(Mapping[str, Tensor]):
     """Path → tensor. What passed in several calls is joined along time, so that T steps read like one pass over T.
 
     Where later steps could see more (the S of attention), earlier ones are filled up: weights with zeros, scores with
-    −∞. `calls[path]` has each call's tensor by itself.
+    −∞. `calls[path]` has each call's tensor by itself; `taps[path]` says its role, its axes, and whose rows and columns
+    they are.
     """
 
     def __init__(self, taps: Mapping[str, Tap]) -> None:
-        self._taps = taps
+        self.taps = taps
         self.calls: dict[str, list[Tensor]] = {}
 
     def __getitem__(self, path: str) -> Tensor:
-        return join(self.calls[path], self._taps[path])
+        return join(self.calls[path], self.taps[path])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.calls)
 
     def __len__(self) -> int:
         return len(self.calls)
-
-    def axes(self, path: str) -> list[str]:
-        """The names of the axes of `trace[path]`, e.g. B, H, T, S."""
-        return self._taps[path].axes
 
     def _note(self, path: str, value: Tensor) -> Tensor:
         self.calls.setdefault(path, []).append(value)
@@ -56,7 +53,7 @@ def join(calls: list[Tensor], tap: Tap) -> Tensor:
 
 @contextmanager
 def trace(model: nn.Module, *patterns: str) -> Iterator[Trace]:
-    """Listens to the taps whose path matches a pattern such as "*.weights", or to all of them.
+    """Listens to the taps of a role such as "weights", to those whose path matches a pattern, or to all of them.
 
     Layers that are listened to compute by their explicit equations, the others go on with their fused kernels.
     """

@@ -11,10 +11,8 @@ from typing import NamedTuple
 from torch import Tensor
 
 from regard.errors import UserError, unknown
-from regard.layers.tap import Listener
+from regard.layers.tap import Listener, layer_of
 from regard.look.trace import Trace
-
-WEIGHTS, MIXED = ".weights", ".mixed"  # of an attention layer: a_{t,i}, and y_t of each head
 
 
 class Unit(NamedTuple):
@@ -27,17 +25,35 @@ class Unit(NamedTuple):
     def __str__(self) -> str:
         return f"{self.path}[{self.number}]"
 
+    @property
+    def read_at(self) -> str:
+        """The path of the tap that shows it: a head by its weights a_{t,i}."""
+        return f"{self.path}.weights" if self.head else self.path
+
+    @property
+    def held_at(self) -> str:
+        """The path of the tap at which it is held still: a head by what it mixes, Σ_i a_{t,i} v_i."""
+        return f"{self.path}.mixed" if self.head else self.path
+
 
 def cells_in(seen: Trace) -> dict[str, int]:
     """Every tap of cells that was heard, and how many there are at it."""
     return {
-        path: seen.calls[path][0].shape[-1] for path in seen if seen.axes(path) in (["B", "T", "D"], ["B", "T", "F"])
+        path: seen.calls[path][0].shape[-1]
+        for path in seen
+        if seen.taps[path].axes in (["B", "T", "D"], ["B", "T", "F"])
     }
 
 
 def heads_in(seen: Trace) -> dict[str, int]:
     """Every attention layer whose weights were heard, and how many heads it has."""
-    return {path.removesuffix(WEIGHTS): seen.calls[path][0].shape[1] for path in seen if path.endswith(WEIGHTS)}
+    return {layer_of(path): seen.calls[path][0].shape[1] for path in seen if seen.taps[path].role == "weights"}
+
+
+def units_in(seen: Trace) -> list[Unit]:
+    """Every cell and every head that was heard."""
+    cells = [Unit(path, number) for path, count in cells_in(seen).items() for number in range(count)]
+    return cells + [Unit(path, number, True) for path, count in heads_in(seen).items() for number in range(count)]
 
 
 def unit_named(name: str, seen: Trace) -> Unit:
@@ -74,4 +90,4 @@ def clamped(unit: Unit, value: float = 0.0) -> Mapping[str, Listener]:
         mixed[:, unit.number] = value
         return mixed
 
-    return {unit.path + MIXED: head} if unit.head else {unit.path: cell}
+    return {unit.held_at: head if unit.head else cell}

@@ -6,6 +6,7 @@ from regard.errors import UserError
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding
 from regard.layers.layer import Encoded, Layer
+from regard.layers.tap import over_the_source
 from regard.layers.vision import Regions
 from regard.models.model import Source
 
@@ -18,6 +19,7 @@ class Encoder(nn.Module):
         self.embedding = embedding
         self.layer = layer
         self.dropout = Dropout(dropout)
+        over_the_source(self)
 
     def forward(self, source: Source) -> Encoded:
         tokens, keep = source

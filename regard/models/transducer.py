@@ -11,7 +11,7 @@ from regard.errors import UserError
 from regard.layers.dropout import Dropout
 from regard.layers.layer import last_kept
 from regard.layers.state import State
-from regard.layers.tap import Tap, listening
+from regard.layers.tap import SOURCE, Tap, listening
 from regard.models.decoder import Decoder
 from regard.models.encoder import Encoder
 from regard.models.model import Model, Source, check_fed
@@ -49,7 +49,7 @@ class Transducer(Model):
         self.dropout = Dropout(dropout)
         self.history = history  # scores of 1 + V
         self.longest, self.grows = history.longest, history.grows
-        self.cross_attention = Alignment()
+        self.alignment = Tap("B H T S", "weights", columns=SOURCE)
         _one_token_each(head.bias.data.view(slots, -1))
         for parameter in history.head.parameters():
             nn.init.zeros_(parameter)  # at first the letters alone decide
@@ -86,7 +86,7 @@ class Transducer(Model):
             reached = _next(spoke, silence[:, t + 1])
             at_each_step.append(reached)
         weights = torch.stack(at_each_step, 1).exp()  # a_t(s), (B, T, N + 1)
-        if listening(self.cross_attention):
+        if listening(self.alignment):
             weights = weights * self._watched(weights, silence[:, 1:], last_kept(real))
         with torch.autocast(tokens.device.type, enabled=False):  # many small numbers are added up
             probabilities = torch.einsum("btn,btnv->btv", weights, said[:, 1:].exp())
@@ -117,7 +117,7 @@ class Transducer(Model):
         heard = weights * speak
         tokens = heard[..., :-1].unflatten(2, (-1, self.slots)).sum(3)  # (B, T, S)
         tokens = tokens + F.one_hot(ends, tokens.shape[2])[:, None] * heard[..., -1:]
-        changed = self.cross_attention.weights(tokens[:, None])[:, 0] / tokens.clamp(min=torch.finfo(tokens.dtype).tiny)
+        changed = self.alignment(tokens[:, None])[:, 0] / tokens.clamp(min=torch.finfo(tokens.dtype).tiny)
         last = changed.gather(2, ends[:, None, None].expand(-1, changed.shape[1], 1))
         return torch.cat([changed.repeat_interleave(self.slots, 2), last], 2)
 
@@ -132,14 +132,6 @@ def _one_token_each(biases: Float[Tensor, "K V1"]) -> None:
     biases.zero_()
     biases[:, 0] = math.log(9 * tokens)  # p(nothing) = 0.9
     biases[0, 0] = math.log(tokens / 4)  # 0.2
-
-
-class Alignment(nn.Module):
-    """Where the weights over the source can be looked at."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.weights = Tap("B H T S")
 
 
 def _next(spoke: Float[Tensor, "B N2"], silence: Float[Tensor, "B N1"]) -> Float[Tensor, "B N1"]:

@@ -21,15 +21,16 @@ from regard.decode.choose import Choose, Sample, argmax
 from regard.decode.stream import stream
 from regard.decode.write import Unfolding
 from regard.errors import UserError
+from regard.layers.tap import WRITTEN, layer_of, taps_of
 from regard.look.attribution import gradient_times_input, rollout, token_effects, value_norms
 from regard.look.coding import to_bytes
 from regard.look.gradients import furthest, memory
 from regard.look.patch import patch
-from regard.look.record import WRITTEN, Record
+from regard.look.record import Record
 from regard.look.trace import Trace, trace
-from regard.look.units import WEIGHTS, cells_in, clamped, heads_in, unit_named
+from regard.look.units import cells_in, clamped, heads_in, unit_named
 from regard.models.count import count
-from regard.models.model import Source
+from regard.models.model import Model, Source
 from regard.page.asked import LONGEST, MOST, Question
 from regard.page.finding import held_out, properties_of, search
 from regard.runs import Run
@@ -62,7 +63,7 @@ class Answers:
     def _recorded(self, asked: Question) -> Record:
         run = self._run(asked)
         wishes = Recording(
-            beam=asked.beam, length=asked.length, begin=asked.answer, top=TOP, paths=_inner(asked.head)
+            beam=asked.beam, length=asked.length, begin=asked.answer, top=TOP, paths=_inner(run.model, asked.head)
         )  # fmt: skip
         picture = self._picture(run, asked)
         return run.record(asked.text if picture is None else picture, wishes)
@@ -126,10 +127,11 @@ class Answers:
         run = self._run(asked)
         with self._patched(asked):
             record = self._recorded(replace(asked, head=""))
-            path = asked.head.partition("[")[0] + WEIGHTS
-            seen = record.one(path)
+            layer = asked.head.partition("[")[0]
+            path, seen = record.layer(layer)
             found: dict[str, Any] = {}
-            found["norms"] = value_norms(run.model, record, path)
+            if f"{layer}.values" in taps_of(run.model):
+                found["norms"] = value_norms(run.model, record, path)
             if seen.group != "cross":
                 found["rollout"] = rollout(record, seen.group)[None]
             if seen.rows == WRITTEN and not record.sequences[seen.columns].grid:
@@ -248,7 +250,7 @@ def _from_a_line(text: str) -> str:
     return text.partition("\n")[2].lstrip("\n")[:160] or text[:160]
 
 
-def _inner(head: str) -> tuple[str, ...]:
-    """The taps that show how a head came to its weights."""
-    path = head.partition("[")[0]
-    return tuple(f"{path}.{name}" for name in ("queries", "keys", "values", "scores", "mixed")) if head else ()
+def _inner(model: Model, head: str) -> tuple[str, ...]:
+    """The taps that show how a head came to its weights: all of its layer."""
+    layer = head.partition("[")[0]
+    return tuple(path for path in taps_of(model) if layer_of(path) == layer) if head else ()

@@ -13,10 +13,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.errors import UserError
+from regard.layers.tap import layer_of
 from regard.look.align.error_rate import Gold, Overlap, at_best, by_chance, diagonal, overlap
 from regard.look.align.weights import mean_over_heads, weights_over_source
 from regard.look.align.words import between_words, links, words_of
-from regard.look.units import WEIGHTS
 from regard.models.model import Model
 from regard.text import START, STOP, Tokenizer
 
@@ -63,7 +63,7 @@ def read_alignments(
     by_layer = weights_over_source(model, torch.tensor([*read, STOP]), torch.tensor([START, *written]))
     names = [MEAN]
     for path, weights in by_layer.items():
-        names += [f"{path.removesuffix(WEIGHTS)}[{head}]" for head in range(len(weights))]
+        names += [f"{layer_of(path)}[{head}]" for head in range(len(weights))]
     every = torch.cat([mean_over_heads(by_layer)[None], *by_layer.values()])  # (1 + heads, T + 1, S)
     columns = [*words_of(reader, source.text, read, source.words)[1], -1]
     rows = words_of(writer, target.text, written, target.words)[1]

@@ -11,17 +11,14 @@ from regard.layers.tap import taps_of
 from regard.look.trace import trace
 from regard.models.model import Model, Source
 
-# How the paths of such weights end.
-OVER_THE_SOURCE = ("layer.attention.weights", "cross_attention.weights", "pooling.attention.weights")
-
 
 def over_source(model: Model) -> list[str]:
     """The taps at which attention over the source passes, if there is any."""
-    return [path for path in taps_of(model) if path.endswith(OVER_THE_SOURCE)]
+    return [path for path, tap in taps_of(model).items() if tap.role == "weights" and tap.rows != tap.columns]
 
 
 def paths_over_source(model: Model) -> list[str]:
-    """The same where there must be some."""
+    """The taps at which attention over the source passes, where there must be some."""
     paths = over_source(model)
     if not paths:
         raise UserError("this model has no attention over a source, so there is no alignment to show")

@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.layers.tap import Listener
 from regard.look.find.windows import walk
 from regard.look.patch import patch
-from regard.look.units import MIXED, Unit
+from regard.look.units import Unit
 from regard.models.model import Model
 
 ROWS, LENGTH = 4, 512  # stretches that are read again with each clamp
@@ -67,7 +67,7 @@ def _side_by_side(clamps: Sequence[Clamp], rows: int) -> Mapping[str, Listener]:
     """Edits under which group g of `rows` rows, counted from 1, has clamp g alone."""
     by_path: dict[tuple[str, bool], list[tuple[int, Clamp]]] = {}
     for group, clamp in enumerate(clamps, 1):
-        by_path.setdefault((clamp.unit.path, clamp.unit.head), []).append((group, clamp))
+        by_path.setdefault((clamp.unit.held_at, clamp.unit.head), []).append((group, clamp))
     edits: dict[str, Listener] = {}
     for (path, head), members in by_path.items():
         lines = torch.cat([torch.arange(group * rows, (group + 1) * rows) for group, _ in members])
@@ -84,7 +84,7 @@ def _side_by_side(clamps: Sequence[Clamp], rows: int) -> Mapping[str, Listener]:
             mixed[lines, numbers] = held[:, None, None].to(mixed)
             return mixed
 
-        edits[path + MIXED if head else path] = heads if head else cells
+        edits[path] = heads if head else cells
     return edits
 
 

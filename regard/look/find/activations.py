@@ -6,7 +6,6 @@ received from it, as a multiple of what uniform looking would have given.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,14 +15,14 @@ from jaxtyping import Float, Float16, Int
 from torch import Tensor
 
 from regard.errors import UserError
-from regard.layers.tap import taps_of
+from regard.layers.tap import means
 from regard.look.find.windows import ROWS, WINDOW, walk
 from regard.look.trace import Trace, trace
-from regard.look.units import WEIGHTS, Unit, cells_in, heads_in, unit_named
+from regard.look.units import Unit, unit_named, units_in
 from regard.models.model import Model
 from regard.text import START
 
-USUAL = ("*.cells", "*.hidden", "*.units", "*" + WEIGHTS)
+USUAL = ("cells", "hidden", "units", "weights")  # roles of taps
 LONG = 1024  # tokens at least that a state goes on: where a row begins, it knows nothing of what came before
 SHORT = 64  # window where states go on from one to the next: less to hold at once
 
@@ -60,41 +59,32 @@ READERS: dict[str, Callable[[Tensor], Tensor]] = {
     "confidence": confidence,
     "received": received,
 }
+READINGS = ("confidence", "received")  # of a head
 
 
 def streams_of(model: Model, patterns: Sequence[str] = ()) -> list[Stream]:
-    """The streams of all taps that match a pattern such as "*.cells", of heads by "*.weights", of one unit by its name.
+    """The streams of all taps of a role such as "cells", of heads by "weights"; by a pattern of paths; of one unit.
 
     Without patterns: every cell, every hidden unit and every head.
     """
     with torch.inference_mode(), trace(model) as seen:
         model.step(torch.tensor([START], device=next(model.parameters()).device), model.start(None, 1))
-    if not patterns:
-        patterns = [usual for usual in USUAL if any(fnmatchcase(path, usual) for path in taps_of(model))]
-    found = dict.fromkeys(stream for pattern in patterns for stream in _matching(pattern, seen))
+    units = [unit for unit in units_in(seen) if seen.taps[unit.read_at].role in USUAL]
+    if patterns:
+        units = [unit for pattern in patterns for unit in _meant(pattern, seen)]
+    found = dict.fromkeys(Stream(unit, what) for unit in units for what in (READINGS if unit.head else ("",)))
     return sorted(found, key=lambda stream: (stream.unit.path, stream.what))
 
 
-def _matching(pattern: str, seen: Trace) -> Iterator[Stream]:
+def _meant(pattern: str, seen: Trace) -> list[Unit]:
     if re.fullmatch(r".+\[\d+\]", pattern):
-        units = [unit_named(pattern, seen)]
-    else:
-        both = cells_in(seen) | {path + WEIGHTS: number for path, number in heads_in(seen).items()}
-        paths = [path for path in both if fnmatchcase(path, pattern)]
-        if not paths:
-            names = ", ".join(sorted({"*." + path.rsplit(".", 1)[-1] for path in both}))
-            raise UserError(f"no units match '{pattern}'; choose from {names}, or name one as path[number]")
-        units = [
-            Unit(path.removesuffix(WEIGHTS), number, path.endswith(WEIGHTS))
-            for path in paths
-            for number in range(both[path])
-        ]
-    for unit in units:
-        yield from (Stream(unit, what) for what in (("confidence", "received") if unit.head else ("",)))
-
-
-def _tap(stream: Stream) -> tuple[str, bool, str]:
-    return stream.unit.path, stream.unit.head, stream.what
+        return [unit_named(pattern, seen)]
+    every = units_in(seen)
+    found = [unit for unit in every if means(pattern, unit.read_at, seen.taps[unit.read_at])]
+    if not found:
+        roles = ", ".join(sorted({seen.taps[unit.read_at].role for unit in every}))
+        raise UserError(f"no units match '{pattern}'; choose from {roles}, or name one as path[number]")
+    return found
 
 
 def signals(
@@ -103,9 +93,9 @@ def signals(
     """What each stream was at every so-manieth position of the text. `streams` as `streams_of` sorts them."""
     kept = np.empty((len(streams), -(-len(tokens) // every)), np.float16)
     groups, begin = [], 0
-    for (path, head, what), members in groupby(streams, _tap):
+    for (path, what), members in groupby(streams, lambda stream: (stream.unit.read_at, stream.what)):
         numbers = torch.tensor([stream.unit.number for stream in members])
-        groups.append((path + WEIGHTS * head, READERS[what], slice(begin, begin + len(numbers)), numbers))
+        groups.append((path, READERS[what], slice(begin, begin + len(numbers)), numbers))
         begin += len(numbers)
     rows, window = (max(1, min(4 * ROWS, len(tokens) // LONG)), SHORT) if carry else (ROWS // 4, WINDOW)
     pieces = walk(model, tokens, [path for path, *_ in groups], carry=carry, rows=rows, window=window)

@@ -12,11 +12,11 @@ from torch import Tensor
 from regard.decode.batches import padded
 from regard.decode.score import score
 from regard.errors import UserError
-from regard.layers.tap import taps_of
+from regard.layers.tap import SOURCE, WRITTEN, layer_of, taps_of
 from regard.look.heads.marks import Mark, marked
 from regard.look.patch import patch
 from regard.look.trace import trace
-from regard.look.units import WEIGHTS, Unit, clamped, heads_in
+from regard.look.units import Unit, clamped
 from regard.models.model import Model, Source
 from regard.text import START, STOP, Tokenizer
 
@@ -46,8 +46,8 @@ class Example(NamedTuple):
 def head_paths(model: Model) -> list[str]:
     """The taps of self-attention over what is read: the encoder's where there is one."""
     taps = taps_of(model)
-    where = "encoder." if any(path.startswith("encoder.") for path in taps) else ""
-    found = [path for path in taps if path.startswith(where) and path.endswith("self_attention" + WEIGHTS)]
+    side = SOURCE if any(tap.rows == SOURCE for tap in taps.values()) else WRITTEN
+    found = [path for path, tap in taps.items() if tap.role == "weights" and tap.rows == tap.columns == side]
     if not found:
         raise UserError("this run has no heads of self-attention; the units of a recurrent one are cells: regard find")
     return found
@@ -63,8 +63,8 @@ def look_at(model: Model, example: Example) -> dict[Unit, Float[Tensor, "T T"]]:
             model(looking, model.start())
         else:
             model.start(Source(looking))
-    units = [Unit(path, number, True) for path, heads in heads_in(seen).items() for number in range(heads)]
-    return {unit: seen[unit.path + WEIGHTS][0, unit.number].cpu() for unit in units}
+    found = {layer_of(path): weights[0].cpu() for path, weights in seen.items()}  # each (H, T, T)
+    return {Unit(layer, head, True): one for layer, weights in found.items() for head, one in enumerate(weights)}
 
 
 def uniform(visible: Bool[Tensor, "T T"]) -> Float[Tensor, "T T"]:

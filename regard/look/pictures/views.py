@@ -8,6 +8,7 @@ from torch import Tensor
 
 from regard.config.looking import ALL, Choice
 from regard.errors import UserError, unknown
+from regard.layers.tap import SOURCE, WRITTEN
 from regard.look.attribution import gradient_times_input, rollout, token_effects, value_norms
 from regard.look.gradients import furthest, memory
 from regard.look.pictures.coloured import Coloured
@@ -16,7 +17,7 @@ from regard.look.pictures.maps import Heads, Map
 from regard.look.pictures.overlay import Overlay
 from regard.look.pictures.tree import Tree
 from regard.look.pictures.view import View
-from regard.look.record import SOURCE, WRITTEN, Reading, Record, Seen, Token
+from regard.look.record import Reading, Record, Seen, Token
 from regard.look.units import place_named
 from regard.models.model import Model
 
@@ -188,7 +189,7 @@ def _unit(record: Record, name: str) -> tuple[str, int, str]:
     if not cells:
         raise UserError(f"this {record.kind} has no cells to colour a text by; its attention is a map: --view map")
     if not name:
-        liked = [path for path in cells if path.endswith(".hidden")] or [*cells]
+        liked = [path for path in cells if record.seen[path].role == "hidden"] or [*cells]
         path = liked[-1]
         return path, int(cells[path].std(0, correction=0).argmax()), ", which varies most in its layer"
     path, number = place_named(name, {path: values.shape[-1] for path, values in cells.items()})

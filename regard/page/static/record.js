@@ -105,7 +105,7 @@ export class Record {
     this.texts = { source: header.sequences.source?.text || '', written: header.sequences.written.text };
     const all = Object.entries(header.seen);
     this.attention = all
-      .filter(([path]) => path.endsWith('.weights'))
+      .filter(([, about]) => about.role === 'weights')
       .map(([path, about]) => new Attention(this, path, about, header.sequences));
     this.cells = all
       .filter(([, about]) => about.axes.length === 2)
@@ -164,7 +164,7 @@ export class Record {
 class Attention {
   constructor(record, path, about, sequences) {
     this.record = record;
-    this.path = path.slice(0, -'.weights'.length);
+    this.path = about.layer;
     this.blob = `seen.${path}`;
     this.exact = about.coding === 'exact';
     [this.from, this.to, this.reading, this.causal, this.group] = [
@@ -218,7 +218,7 @@ class Cells {
     this.path = path;
     this.over = about.rows;
     this.blob = `seen.${path}`;
-    this.gate = path.endsWith('_gate');
+    [this.role, this.layer, this.gate] = [about.role, about.layer, about.role === 'gate'];
     [this.steps, this.width] = record.blob(this.blob).shape;
   }
 

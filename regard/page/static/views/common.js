@@ -20,8 +20,7 @@ export function headOf(attention, selection) {
 
 /** The group of cells that the selection means; what is written before what is read, cells before hidden states. */
 export function cellsOf(record, selection) {
-  const rank = (one) =>
-    (one.over === 'written' ? 0 : 2) + (one.path.endsWith('.cells') ? 0 : one.path.endsWith('.hidden') ? 1 : 4);
+  const rank = (one) => (one.over === 'written' ? 0 : 2) + ({ cells: 0, hidden: 1 }[one.role] ?? 4);
   return (
     record.group(selection.cells) ||
     [...record.cells].sort((a, b) => rank(a) - rank(b) || b.path.localeCompare(a.path))[0] ||

@@ -72,9 +72,9 @@ function label(path) {
 /** The mean of each gate over time, and how many of its cells are nearly open or nearly shut. */
 function gateCharts(look, gates) {
   const { selection, choose } = look;
-  const layers = [...new Set(gates.map((one) => one.path.replace(/\.[^.]+$/, '')))];
+  const layers = [...new Set(gates.map((one) => one.layer))];
   const layer = layers.includes(selection.map) ? selection.map : layers.at(-1);
-  const shown = gates.filter((one) => one.path.startsWith(`${layer}.`));
+  const shown = gates.filter((one) => one.layer === layer);
   const curves = shown.map((gate) => ({
     name: gate.path.split('.').at(-1).replaceAll('_', ' '),
     values: Array.from({ length: gate.steps }, (_, t) => {
