@@ -1,17 +1,22 @@
 """What training holds out: nothing is on both sides."""
 
+import itertools
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tiny import recipe
 from trainings import quietly
 
 from regard.config import Data, Text, to_table
 from regard.data.examples import held_out
 from regard.text import STOP
+from regard.train.evaluate import answers, spread
 from regard.train.judge import judge
 from regard.train.prepare import material
 
@@ -97,3 +102,23 @@ def test_a_held_out_file_is_used_as_it_is(tmp_path):
     assert judge(tmp_path / "run")["data"] == "test"
     assert to_table(run.recipe)["data"]["valid"] == str(other)
     assert run.recipe.text == Text("words")
+
+
+@given(st.integers(0, 3000), st.integers(1, 700))
+def test_what_a_look_asks_is_spread_over_the_whole_part(number, most):
+    places = spread(number, most)
+    assert len(places) == min(number, most)
+    assert set(places) <= set(range(number))
+    steps = np.diff(places)
+    assert set(steps) <= {number // most, number // most + 1} if number > most else places == list(range(number))
+
+
+def test_a_look_at_a_sorted_held_out_part_asks_from_all_of_it(tmp_path):
+    words = sorted(map("".join, itertools.product("abcde", repeat=3)))
+    valid = tmp_path / "valid.tsv"
+    valid.write_text("".join(f"one\t{word}\n" for word in words))
+    plan = replace(recipe(tmp_path, "seq2seq-rnn-attention", steps=1), text=Text("characters"))
+    run = quietly(replace(plan, data=replace(plan.data, valid=str(valid))), tmp_path / "run")
+    asked = [wanted for _, wanted in answers(run, run.model, material(run.folder), most=20)]
+    assert Counter(word[0] for word in asked) == dict.fromkeys("abcde", 4)
+    assert len(list(answers(run, run.model, material(run.folder)))) == len(words)

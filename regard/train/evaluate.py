@@ -111,6 +111,12 @@ def answering(model: Model) -> Iterator[None]:
         model.train(training)
 
 
+def spread(number: int, most: int) -> list[int]:
+    """At most so many of so many places, evenly over all of them: files are often sorted."""
+    wanted = min(number, most)
+    return [place * number // wanted for place in range(wanted)]
+
+
 def answers(
     run: Run, model: Model, held: Material, *, most: int | None = None, search: Search = ARGMAX
 ) -> Iterator[tuple[Any, Any]]:
@@ -119,7 +125,7 @@ def answers(
     A text and its reference; a caption and what people said of the picture; the labels said and the right ones.
     """
     source, target = held.valid
-    places = range(min(len(source), most or len(source)))
+    places = spread(len(source), most or len(source))
     tokenizer = run.tokenizer
     with answering(model):
         if isinstance(tokenizer, Labels):

@@ -233,7 +233,7 @@ class Training:
         return {"held_out": rounded(held), "best": best}
 
     def answered(self) -> dict[str, float]:
-        """Scores of what the model itself answers: its labels, or what it writes for the first held-out examples."""
+        """Scores of what the model itself answers: its labels, or what it writes for some held-out examples."""
         most = None if isinstance(self.run.tokenizer, Labels) else ANSWERS
         with gathered(self.objective):
             found = list(answers(self.run, self.model, self.material, most=most))
