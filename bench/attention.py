@@ -9,7 +9,7 @@ from bench.measure import row
 STEPS, HEADS, WIDTH = 16_384, 8, 512
 
 
-def one_pass() -> None:
+def one_pass(steps: int) -> None:
     """In a process of its own: prints the most memory that it ever had, torch and all, in megabytes."""
     import torch
 
@@ -17,7 +17,7 @@ def one_pass() -> None:
     from regard.layers.history import Sight, View
 
     layer = SelfAttention(WIDTH, Heads.of(WIDTH, HEADS))
-    x = torch.randn(1, STEPS, WIDTH)
+    x = torch.randn(1, steps, WIDTH)
     with torch.no_grad():
         layer(x, None, Sight(View(causal=True), View()))
     # getrusage would count what the parent had when it forked; this is the process's own
@@ -25,16 +25,16 @@ def one_pass() -> None:
     print(int(status.split("VmHWM:")[1].split()[0]) // 1024)
 
 
-def main() -> None:
+def main(steps: int = STEPS) -> None:
     child = subprocess.run(
-        [sys.executable, "-c", "from bench.attention import one_pass; one_pass()"],
+        [sys.executable, "-c", f"from bench.attention import one_pass; one_pass({steps})"],
         capture_output=True,
         text=True,
         check=True,
     )
-    weights = HEADS * STEPS * STEPS * 4 // 2**20
+    weights = HEADS * steps * steps * 4 // 2**20
     row(
-        f"attention over {STEPS:,} tokens, 8 heads of 64, causal: memory of the whole process",
+        f"attention over {steps:,} tokens, {HEADS} heads of {WIDTH // HEADS}, causal: memory of the whole process",
         f"{int(child.stdout):,} MB",
         "< 1,000 MB",
     )

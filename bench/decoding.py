@@ -17,8 +17,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.engines import ENGINES, HUGGING_FACE, OURS, PEERS, REGARD, SHAPES, export
-from bench.measure import ratio, row
+from bench.engines import CTRANSLATE2, ENGINES, HUGGING_FACE, OURS, PEERS, REGARD, SHAPES, Shape, export
+from bench.measure import is_there, ratio, row
 
 PAUSE = 0.3  # seconds between turns: a pool of threads that has just worked still spins
 TURN = 0.5  # seconds that a turn lasts at least, so that the first run after the others' does not count for much
@@ -45,13 +45,13 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
 AGAINST_HUGGING_FACE = 1.2
 
 
-def serve(pipe: Connection, engine: str, shape: str, folder: Path) -> None:
+def serve(pipe: Connection, engine: str, shape: Shape, folder: Path) -> None:
     """A process's whole life: for every (setting, runs) asked for, the tokens made and the seconds of a run."""
-    answer = ENGINES[engine](SHAPES[shape], folder)
+    answer = ENGINES[engine](shape, folder)
     pipe.send("ready")
     while (request := pipe.recv()) is not None:
         setting, runs = request
-        fed = SHAPES[shape].fed(setting.batch)
+        fed = shape.fed(setting.batch)
         begin = time.perf_counter()
         for _ in range(runs):
             made = answer(fed, setting.beams)
@@ -60,7 +60,7 @@ def serve(pipe: Connection, engine: str, shape: str, folder: Path) -> None:
 
 
 @contextmanager
-def process(engine: str, shape: str, folder: Path) -> Iterator[Connection]:
+def process(engine: str, shape: Shape, folder: Path) -> Iterator[Connection]:
     """An engine with its weights loaded, waiting to be asked."""
     here, there = multiprocessing.Pipe()
     child = multiprocessing.get_context("spawn").Process(target=serve, args=(there, engine, shape, folder), daemon=True)
@@ -111,14 +111,25 @@ def report(name: str, setting: Setting, made: Mapping[str, Any], seconds: Mappin
     row(f"  tokens equal to {REGARD}'s", ", ".join(shares), "100 % in fp32")
 
 
+def compare(shape: Shape, settings: Sequence[Setting], rounds: int) -> None:
+    """Every engine that is installed, with the same weights."""
+    lacking = [name for name in ("ctranslate2", "transformers") if HUGGING_FACE in shape.engines and not is_there(name)]
+    if lacking:
+        row(shape.name, f"without peers: not installed: {', '.join(lacking)}", "–")
+    engines = OURS if lacking else shape.engines
+    with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
+        folder = Path(scratch) / "weights"
+        if CTRANSLATE2 in engines:
+            export(shape, folder)
+        pipes = {engine: stack.enter_context(process(engine, shape, folder)) for engine in engines}
+        for setting in settings:
+            report(shape.name, setting, *measure(pipes, setting, rounds))
+
+
 def main(rounds: int = 7, shapes: Sequence[str] = tuple(SHAPES)) -> None:
     os.environ |= {"OMP_NUM_THREADS": "2", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}  # for the children
     for shape in shapes:
-        with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
-            export(SHAPES[shape], folder := Path(scratch) / "weights")
-            pipes = {e: stack.enter_context(process(e, shape, folder)) for e in SHAPES[shape].engines}
-            for setting in SETTINGS[shape]:
-                report(SHAPES[shape].name, setting, *measure(pipes, setting, rounds))
+        compare(SHAPES[shape], SETTINGS[shape], rounds)
 
 
 if __name__ == "__main__":

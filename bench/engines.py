@@ -121,9 +121,8 @@ def hugging_face(shape: Shape, folder: Path) -> Answer:
 
 
 def export(shape: Shape, folder: Path) -> None:
-    """What CTranslate2 loads, written where it is among the engines."""
-    if CTRANSLATE2 in shape.engines:
-        peers.save_for_ctranslate2(hugging_face_model(shape), folder)
+    """What CTranslate2 loads."""
+    peers.save_for_ctranslate2(hugging_face_model(shape), folder)
 
 
 def ctranslate2(shape: Shape, folder: Path, precision: str = "float32") -> Answer:

@@ -5,7 +5,9 @@ python -m bench.length [PICTURE.png]
 
 import statistics
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -14,9 +16,9 @@ import regard
 from bench.measure import interleaved, row
 
 LENGTHS = (100, 300, 1_000, 2_000, 4_000)
-SHOWN = (100, 1_000, 4_000)
 VOCABULARY = 100
-MODELS = {
+Models: TypeAlias = Mapping[str, regard.Transformer | regard.Recurrent]
+MODELS: Models = {
     "Transformer 6×256": regard.Transformer(width=256, layers=6, heads=4),
     "LSTM 2×512": regard.Recurrent("lstm", width=512, layers=2),
 }
@@ -57,7 +59,7 @@ def draw(found: dict[str, dict[int, tuple[float, float]]], path: Path) -> None:
             times = [1000 * both[side] for both in at.values()]
             panel.plot(list(at), times, color=colour, marker=marker, linewidth=2, label=label)
         panel.set(title=name, xlabel="tokens seen", xscale="log", yscale="log")
-        panel.set_xticks(SHOWN, [f"{seen:,}" for seen in SHOWN])
+        panel.set_xticks(shown := list(at)[::2], [f"{seen:,}" for seen in shown])
         panel.minorticks_off()
         panel.yaxis.set_major_formatter("{x:,g}")
         panel.grid(alpha=0.3)
@@ -68,10 +70,12 @@ def draw(found: dict[str, dict[int, tuple[float, float]]], path: Path) -> None:
     pyplot.close(figure)
 
 
-def main(rounds: int = 7, picture: Path | None = None) -> None:
-    found = {name: {seen: costs(shape, seen, rounds) for seen in LENGTHS} for name, shape in MODELS.items()}
+def main(
+    rounds: int = 7, lengths: Sequence[int] = LENGTHS, models: Models = MODELS, picture: Path | None = None
+) -> None:
+    found = {name: {seen: costs(shape, seen, rounds) for seen in lengths} for name, shape in models.items()}
     for name, at in found.items():
-        for seen in SHOWN:
+        for seen in lengths[::2]:
             again, kept = at[seen]
             row(
                 f"{name}, the next token after {seen:,}",

@@ -3,6 +3,7 @@
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 
 import torch
 
@@ -42,6 +43,11 @@ def matrix_product(size: int = 2048) -> tuple[Action, float]:
     """A product of two large matrices and its floating-point operations: the most that this machine can do."""
     a, b = torch.randn(size, size), torch.randn(size, size)
     return lambda: a @ b, 2.0 * size**3
+
+
+def is_there(peer: str) -> bool:
+    """Whether that package is installed: peers are in the extra `bench`, and a benchmark says which it went without."""
+    return find_spec(peer) is not None
 
 
 def row(what: str, measured: str, wanted: str) -> None:

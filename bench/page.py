@@ -19,7 +19,7 @@ from regard.page.answers import Answers
 from regard.page.asked import Question
 from regard.page.server import Server
 
-LENGTHS, LAYERS, HEADS, TIMES = (64, 512), 6, 8, 5
+LENGTHS, LAYERS, HEADS = (64, 512), 6, 8
 ALONE = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 
 
@@ -99,18 +99,18 @@ HOVER = """async () => {
 }"""
 
 
-def main() -> None:
+def main(lengths: tuple[int, ...] = LENGTHS, times: int = 5) -> None:
     print(f"{'tokens':>7} {'record':>9} {'map':>9} {'48 heads':>9} {'hover: median':>14} {'worst':>7}")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ALONE)
-        for length in LENGTHS:
+        for length in lengths:
             answers = Made(length)
             with serving(answers) as server:
                 page = browser.new_page(viewport={"width": 1360, "height": 900})
                 page.goto(f"{server.address}#view=workbench&text=a&length=0")
                 page.wait_for_selector("#stage[aria-busy=false]")
-                heads = statistics.median(page.evaluate(PAINT, "heads") for _ in range(TIMES))
-                paint = statistics.median(page.evaluate(PAINT, "map") for _ in range(TIMES))
+                heads = statistics.median(page.evaluate(PAINT, "heads") for _ in range(times))
+                paint = statistics.median(page.evaluate(PAINT, "map") for _ in range(times))
                 hover = page.evaluate(HOVER)
                 size = len(answers.content) / 1e6
                 print(

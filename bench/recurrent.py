@@ -10,17 +10,18 @@ import regard
 from bench.language_model import step
 from bench.measure import Action, interleaved, ratio, row
 
-WIDTH, LAYERS, LENGTH, BATCH, VOCABULARY = 512, 2, 64, 32, 100
+SHAPE = regard.Recurrent("lstm", width=512, layers=2, dropout=0.0)
+LENGTH, BATCH, VOCABULARY = 64, 32, 100
 
 
 class Bare(nn.Module):
     """What anybody would write first."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int, layers: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(VOCABULARY, WIDTH)
-        self.lstm = nn.LSTM(WIDTH, WIDTH, LAYERS, batch_first=True)
-        self.head = nn.Linear(WIDTH, VOCABULARY)
+        self.embedding = nn.Embedding(VOCABULARY, width)
+        self.lstm = nn.LSTM(width, width, layers, batch_first=True)
+        self.head = nn.Linear(width, VOCABULARY)
 
     def forward(self, tokens: Tensor) -> Tensor:
         y, _ = self.lstm(self.embedding(tokens))
@@ -36,11 +37,12 @@ def training(model: nn.Module, scores: Action, tokens: Tensor) -> Action:
     return step(model, loss)
 
 
-def main(rounds: int = 15) -> None:
+def main(rounds: int = 15, shape: regard.Recurrent = SHAPE) -> None:
     torch.manual_seed(0)
     tokens = torch.randint(VOCABULARY, (BATCH, LENGTH + 1))
-    config = regard.LanguageModel(regard.Recurrent("lstm", WIDTH, LAYERS, dropout=0.0), tied=False)
-    ours, looped, bare = regard.build(config, VOCABULARY), regard.build(config, VOCABULARY), Bare()
+    config = regard.LanguageModel(shape, tied=False)
+    ours, looped = regard.build(config, VOCABULARY), regard.build(config, VOCABULARY)
+    bare = Bare(shape.width, shape.layers)
 
     def listened_to() -> Tensor:
         with regard.trace(looped, "*.hidden"):
@@ -55,7 +57,7 @@ def main(rounds: int = 15) -> None:
         rounds,
     )
     speed = BATCH * LENGTH / statistics.median(seconds["ours"])
-    row("LSTM 2×512, a training step: tokens/s", f"{speed:,.0f}", "–")
+    row(f"LSTM {shape.layers}×{shape.width}, a training step: tokens/s", f"{speed:,.0f}", "–")
     row("  against bare nn.LSTM", f"{ratio(seconds['bare'], seconds['ours']):.2f}×", "≥ 0.95×")
     row("  by the equations (somebody listens)", f"{ratio(seconds['bare'], seconds['equations']):.2f}×", "–")
 
