@@ -68,7 +68,8 @@ def marian(ours: Any, shape: config.Transformer, positions: int = 64) -> Any:
     for side, other in ((ours.encoder, theirs.model.encoder), (ours.decoder, theirs.model.decoder)):
         with torch.no_grad():
             other.embed_tokens.weight.copy_(side.embedding.lookup.weight)
-            other.embed_positions.weight.copy_(side.layer.position.encoding(torch.arange(positions)[None], positions)[0])
+            places = torch.arange(positions)[None]
+            other.embed_positions.weight.copy_(side.layer.position.encoding(places, positions)[0])
         for block, layer in zip(side.layer.blocks, other.layers, strict=True):
             attentions = [(block.self_attention, layer.self_attn)]
             after = [layer.self_attn_layer_norm, layer.final_layer_norm]

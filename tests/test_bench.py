@@ -107,6 +107,11 @@ def of_tatoeba(folder: Path) -> None:
     assert re.fullmatch(r"i can not see \d+ \.\tje ne vois pas le arbre de le \d+ \.", line)
 
 
+def of_house(folder: Path) -> None:
+    importlib.import_module("bench.house").main(tiny.ROOT)
+
+
+APART = {"digests", "digest_work"}  # they compare this tree with another one, by minutes of work
 FIGURES = {
     "attention": ["tokens, 8 heads of 64, causal: memory of the whole process | [0-9,]+ MB", "would be | 0 MB"],
     "cache": ["growing the cache costs of it | [0-9.]+%", "concatenating instead would cost | [0-9.]+%"],
@@ -118,6 +123,7 @@ FIGURES = {
     "page": ["8 +[0-9.]+ MB +[0-9]+ ms +[0-9]+ ms"],
     "by_length": ["run up to 8: [0-9.]+ .*19 and more: [0-9.]+"],
     "word_error": ["test, 4 words: WER [0-9.]+, PER [0-9.]+"],
+    "house": ["code lines"],
     "data": [],
     "tatoeba": [],
 }
@@ -125,7 +131,8 @@ FIGURES = {
 
 def with_main() -> list[str]:
     """The files of bench/ that do something when they are run."""
-    return sorted(path.stem for path in BENCH.glob("*.py") if "\ndef main(" in path.read_text(encoding="utf-8"))
+    named = {path.stem for path in BENCH.glob("*.py") if "\ndef main(" in path.read_text(encoding="utf-8")}
+    return sorted(named - APART)
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
