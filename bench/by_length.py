@@ -15,7 +15,7 @@ from random import Random
 import sacrebleu
 
 import regard
-from regard.data.corpus import read_pairs
+from regard.tasks import TASKS
 
 EDGES = (0, 8, 11, 14, 18, 100)
 DRAWS = 1000
@@ -55,7 +55,7 @@ def main(picture: Path, paths: Sequence[Path]) -> None:
 
     runs = {path.name: regard.load(path) for path in paths}
     where = next(iter(runs.values())).recipe.data.test
-    pairs = [(pair.source, pair.target) for pair in read_pairs(where, None)]
+    pairs = [(pair.source, pair.target) for pair in TASKS["pairs"].read(where, None)]
     names = [f"{low + 1}–{high}" for low, high in pairwise(EDGES)]
     names[0], names[-1] = f"up to {EDGES[1]}", f"{EDGES[-2] + 1} and more"
     figure, axes = pyplot.subplots(figsize=(7, 4.2), layout="constrained")

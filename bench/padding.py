@@ -5,12 +5,12 @@ import sys
 from bench.measure import row
 from regard.data import store
 from regard.data.batch import Buckets
-from regard.data.corpus import read_pairs
+from regard.tasks import TASKS
 from regard.text import train_tokenizer
 
 
 def main(source: str, target: str) -> None:
-    pairs = list(read_pairs((source, target), None))
+    pairs = list(TASKS["pairs"].read((source, target), None))
     tokenizer = train_tokenizer("bpe", [text for pair in pairs for text in pair])
     sides = [store.gather(tokenizer.encode_all([pair[side] for pair in pairs])) for side in (0, 1)]
     for budget in (2048, 4096, 8192):

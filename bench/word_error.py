@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import regard
-from regard.data.corpus import read_pairs
-from regard.train.metrics import edit_distance
+from regard.metrics.text import edit_distance
+from regard.tasks import TASKS
 
 BEAM = 5
 
@@ -21,7 +21,7 @@ BEAM = 5
 def main(part: str, path: str, others: Sequence[str]) -> None:
     run = regard.load(path, ensemble=others)
     ways: dict[str, list[list[str]]] = defaultdict(list)
-    for pair in read_pairs(getattr(run.recipe.data, part), None):
+    for pair in TASKS["pairs"].read(getattr(run.recipe.data, part), None):
         ways[pair.source].append(pair.target.split())
     said = [text.split() for text in run.translate(list(ways), beam=BEAM)]
     # for each word the number of changes to its nearest way, and the length of that

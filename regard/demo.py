@@ -10,11 +10,11 @@ from rich.panel import Panel
 from regard.config import Data, Recipe, Recurrent, Seq2Seq, Text, Train
 from regard.data.corpora.phrases import notes_sentences
 from regard.decode.translate import Alignment
+from regard.evaluate.judge import judge
 from regard.look.align.weights import attention_to_source
 from regard.look.pictures.render import HONEST, draw_alignments, shaded_text
 from regard.runs import Run, load_run
 from regard.text import START, STOP, Tokenizer
-from regard.train.judge import judge
 from regard.train.loop import train
 
 RECIPE = Recipe(

@@ -1,4 +1,4 @@
-"""A progress bar, on a terminal."""
+"""How far a long piece of work has come, shown on a terminal and nowhere else."""
 
 import sys
 from collections.abc import Iterable, Iterator

@@ -1,161 +1,48 @@
-"""A run folder: all that training hands on. Raw text in, raw text out; nothing in it is ever executed.
+"""A run: a trained model with its tokenizers. Raw text in, raw text out."""
 
-config.toml, tokenizer.json, model.safetensors, log.jsonl; and checkpoint.safetensors, to train on.
-"""
-
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import tee
 from pathlib import Path
-from typing import Any
 
-import tomli_w
 import torch
 from jaxtyping import UInt8
 from torch import Tensor
 
 from regard.config import (
     Classifier,
-    LanguageModel,
     ModelConfig,
     Recipe,
-    Seq2Seq,
-    Transducer,
-    Vision,
-    recipe_from,
-    to_table,
 )
 from regard.config.decoding import Search, Writing
 from regard.config.looking import Effort, Recording
-from regard.config.recipe import read_toml
+from regard.data.material import Material
 from regard.decode.batches import BATCH
 from regard.decode.describe import describe
 from regard.decode.label import classify, tag
-from regard.decode.probability import Pair, Scored, as_pair, as_text, score_pairs, score_texts
+from regard.decode.probability import Pair, Scored
 from regard.decode.translate import Translation, translate
 from regard.decode.write import write
-from regard.disk import write_text
 from regard.errors import UserError
+from regard.folder import Folder
 from regard.look.align.weights import paths_over_source
 from regard.look.align.words import align, word_weights
 from regard.look.find.find import Finding, Subject, find
 from regard.look.find.labelled import read
 from regard.look.find.properties import Property, properties_named
 from regard.look.record import Record
-from regard.look.recording import KINDS, RECORDING
+from regard.look.recording import RECORDING
 from regard.models.build import build
 from regard.models.ensemble import Ensemble
 from regard.models.model import Model
 from regard.models.precision import with_precision
 from regard.models.reach import within_reach
+from regard.tasks import TASKS, Task, task_of
 from regard.text import Labels, Tokenizer, load
 from regard.weights import load_weights
 
 WRITING, SEARCH, EFFORT = Writing(), Search(), Effort()  # nothing special wished for
-COMMANDS = {
-    "language model": "write",
-    "translator": "translate",
-    "captioner": "caption",
-    "classifier": "classify",
-    "tagger": "tag",
-}
-"""What each kind of run is for."""
-
-
-@dataclass(frozen=True)
-class Folder:
-    """Where a run keeps what."""
-
-    path: Path
-
-    @property
-    def config(self) -> Path:
-        return self.path / "config.toml"
-
-    @property
-    def tokenizer(self) -> Path:
-        return self.path / "tokenizer.json"
-
-    @property
-    def source_tokenizer(self) -> Path:
-        """Only where source and target have tokens of their own."""
-        return self.path / "source-tokenizer.json"
-
-    @property
-    def weights(self) -> Path:
-        return self.path / "model.safetensors"
-
-    @property
-    def first_weights(self) -> Path:
-        """Only where training starts from weights that were learnt elsewhere."""
-        return self.path / "first.safetensors"
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.path / "checkpoint.safetensors"
-
-    @property
-    def log(self) -> Path:
-        return self.path / "log.jsonl"
-
-    @property
-    def curve(self) -> Path:
-        return self.path / "curve.png"
-
-    @property
-    def confusion(self) -> Path:
-        """Only where labels were judged."""
-        return self.path / "confusion.png"
-
-    def tokens(self, part: str) -> Path:
-        """Encoded examples."""
-        return self.path / "tokens" / part
-
-    def look(self, step: int) -> Path:
-        """Weights at one look at the held-out part, kept for a mean."""
-        return self.path / "looks" / f"{step:08}.safetensors"
-
-    def forget_looks(self, wanted: Iterable[int]) -> None:
-        """Deletes the weights of looks that no mean will need."""
-        kept = {self.look(step) for step in wanted}
-        for path in (self.path / "looks").glob("*.safetensors"):
-            if path not in kept:
-                path.unlink()
-
-    def write_config(self, recipe: Recipe) -> None:
-        write_text(self.config, tomli_w.dumps(to_table(recipe)))
-
-    def read_config(self) -> Recipe:
-        if not self.config.exists():
-            raise UserError(
-                f"{self.path} is not a run (it has no config.toml); give the folder that `regard train` made"
-            )
-        try:
-            return recipe_from(read_toml(self.config))
-        except UserError as error:
-            raise UserError(f"{self.config}: {error}") from None
-
-    def sweep(self) -> None:
-        """Removes what a process that was killed left half-written."""
-        for partial in self.path.rglob(".*.partial"):
-            partial.unlink(missing_ok=True)
-
-    def read_log(self) -> list[dict[str, Any]]:
-        """About ten entries for each look, and the look itself; a last line that was cut off is left out."""
-        if not self.log.exists():
-            return []
-        entries = []
-        for line in self.log.read_text(encoding="utf-8").splitlines():
-            try:
-                entries.append(json.loads(line))
-            except ValueError:
-                break
-        return entries
-
-    def write_log(self, entries: Iterable[dict[str, Any]]) -> None:
-        write_text(self.log, "".join(json.dumps(entry) + "\n" for entry in entries))
 
 
 @dataclass(frozen=True)
@@ -177,12 +64,14 @@ class Run:
         return self.recipe.model
 
     @property
-    def kind(self) -> str:
-        """What people call it."""
-        config = self.model_config
-        if isinstance(config, Seq2Seq | Transducer):
-            return "captioner" if isinstance(config.encoder, Vision) else "translator"
-        return config.kind.replace("-", " ")
+    def task(self) -> Task:
+        """What it learnt, and so what it is for."""
+        return task_of(self.recipe)
+
+    @property
+    def material(self) -> Material:
+        """What it learnt from and is judged by, where its folder still has it."""
+        return self.task.material(self.folder)
 
     @cached_property
     def model(self) -> Model:
@@ -204,15 +93,15 @@ class Run:
 
     def new_model(self) -> Model:
         """The same with new weights."""
-        source = None if isinstance(self.model_config, LanguageModel) else self.source_tokenizer.vocabulary
+        source = None if self.source_tokenizer is self.tokenizer else self.source_tokenizer.vocabulary
         return build(self.model_config, self.tokenizer.vocabulary, source)
 
-    def check(self, command: str, *wanted: str) -> None:
+    def check(self, command: str) -> None:
         """For a command that only some kinds of run know."""
-        if self.kind not in wanted:
+        if command not in self.task.commands:
+            wanted = " or a ".join(task.title for task in TASKS.values() if command in task.commands)
             raise UserError(
-                f"{self.folder.path} is a {self.kind}, {command} wants a {' or a '.join(wanted)}; "
-                f"use {COMMANDS[self.kind]}"
+                f"{self.folder.path} is a {self.task.title}, {command} wants a {wanted}; use {self.task.commands[0]}"
             )
 
     # ---- language models
@@ -245,7 +134,7 @@ class Run:
         return texts
 
     def _write(self, prompt: str, wishes: Writing) -> Iterator[tuple[int, str]]:
-        self.check("write", "language model")
+        self.check("write")
         if wishes.choose == "beam":
             return write(self.model, self.tokenizer, prompt, wishes)
         return write(self.for_long_texts, self.tokenizer, prompt, wishes)
@@ -266,7 +155,7 @@ class Run:
 
     def subject(self, seed: int = 0) -> Subject:
         """What a finder looks into: the model, and the same with new weights."""
-        self.check("find", "language model")
+        self.check("find")
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             untrained = self.new_model().eval()
@@ -292,7 +181,7 @@ class Run:
         self, lines: Iterable[str], wishes: Search = SEARCH, *, alignments: bool = False, batch: int = BATCH
     ) -> Iterator[list[Translation]]:
         """The best translations of each line, with all that is known of them. Lines are read as they are needed."""
-        self.check("translate", "translator")
+        self.check("translate")
         if isinstance(lines, str):
             raise UserError("translate wants a list of lines, found one text; write translate([text])")
         if alignments:
@@ -316,17 +205,17 @@ class Run:
         self, pictures: Iterable[UInt8[Tensor, "3 Y X"]], wishes: Search = SEARCH, *, batch: int = BATCH
     ) -> Iterator[list[Translation]]:
         """The best captions of each picture, of `recipe.pictures.side` pixels on each side."""
-        self.check("caption", "captioner")
+        self.check("caption")
         return describe(self.model, self.tokenizer, pictures, wishes, batch=batch)
 
     def classify(self, texts: Iterable[str], *, batch: int = BATCH) -> Iterator[dict[str, float]]:
         """Every class with its probability, the most probable first, for each text."""
-        self.check("classify", "classifier")
+        self.check("classify")
         return classify(self.model, self.source_tokenizer, self._labels, texts, batch)
 
     def word_weights(self, text: str) -> list[tuple[str, float]]:
         """How much of its attention a classifier gave to each word."""
-        self.check("classify", "classifier")
+        self.check("classify")
         assert isinstance(self.model_config, Classifier)
         if self.model_config.pooling != "attention":
             raise UserError(
@@ -337,7 +226,7 @@ class Run:
 
     def tag(self, sentences: Iterable[Sequence[str]], *, batch: int = BATCH) -> Iterator[list[str]]:
         """The tag of each word of each sentence."""
-        self.check("tag", "tagger")
+        self.check("tag")
         return tag(self.model, self.source_tokenizer, self._labels, sentences, batch)
 
     @property
@@ -349,7 +238,7 @@ class Run:
 
     def record(self, asked: str | UInt8[Tensor, "3 Y X"], wishes: Recording = RECORDING) -> Record:
         """Everything there is to see while the run reads a text, or a picture, and answers it."""
-        record = KINDS[self.kind](self.model, self.tokenizers, asked, wishes)
+        record = self.task.record(self.model, self.tokenizers, asked, wishes)
         return replace(record, about={"run": str(self.folder.path)})
 
     # ---- language models and translators
@@ -360,10 +249,8 @@ class Run:
 
     def scores(self, texts: Iterable[str | Pair], *, batch: int = BATCH) -> Iterator[Scored]:
         """The same one by one; texts are read as they are needed."""
-        self.check("score", "language model", "translator")
-        if self.kind == "translator":
-            return score_pairs(self.model, self.tokenizers, map(as_pair, texts), batch=batch)
-        return score_texts(self.for_long_texts, self.tokenizer, map(as_text, texts), batch=batch)
+        self.check("score")
+        return self.task.score(self.for_long_texts, self.tokenizers, texts, batch)
 
     @property
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
@@ -380,7 +267,7 @@ def load_run(path: str | Path, *, precision: str = "float32", ensemble: Sequence
     run = Run(folder, recipe, tokenizer, source, precision, others)
     for other in others:
         for mine, theirs in zip(run.tokenizers, other.tokenizers, strict=True):
-            if mine.to_json() != theirs.to_json() or run.kind != other.kind:
+            if mine.to_json() != theirs.to_json() or run.task is not other.task:
                 raise UserError(
                     f"{other.folder.path} cannot answer together with {path}: an ensemble wants runs of one kind with "
                     "the same tokenizers; train both on the same data with the same [text] settings"

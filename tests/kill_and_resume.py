@@ -21,7 +21,7 @@ import tiny
 import tomli_w
 
 from regard.config import to_table
-from regard.runs import Folder
+from regard.folder import Folder
 from regard.train.checkpoint import load_checkpoint
 
 FAMILIES = [f"lm-{kind}" for kind in ("rnn", "lstm", "transformer")] + [

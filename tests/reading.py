@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.corpus import read_labelled, read_pairs, read_texts
 from regard.errors import UserError
+from regard.tasks import TASKS, held_in
 
+read_texts, read_pairs, read_labelled, read_tagged = (TASKS[n].read for n in ("text", "pairs", "labels", "tags"))
 PACKED = {"": lambda data: data, ".gz": gzip.compress, ".xz": lzma.compress}
 
 
@@ -38,3 +39,8 @@ def text_of(call) -> str:
         call()
     assert "\n" not in str(error.value)
     return str(error.value)
+
+
+def kind_of(where, told=None) -> str:
+    """The name of the task that a corpus is for."""
+    return held_in(where, TASKS[told] if told else None).name

@@ -9,7 +9,7 @@ from refusals import write, write_recipe
 from safetensors.torch import load_file
 
 from regard.config.upgrade import VERSION
-from regard.runs import Folder
+from regard.folder import Folder
 from regard.train import checkpoint as checkpoints
 from regard.train.loop import Training
 

@@ -17,13 +17,14 @@ from regard.config import Data, Pictures, Recipe, Recurrent, Seq2Seq, Text, Trai
 from regard.data.batch import Captions
 from regard.data.corpora.scenes import SIDE, captioned, scenes
 from regard.errors import UserError
-from regard.runs import Folder, load_run
-from regard.train.captions import caption_scores
-from regard.train.judge import judge
+from regard.evaluate.judge import judge
+from regard.folder import Folder
+from regard.runs import load_run
+from regard.tasks import TASKS
+from regard.tasks.pointing import pointing
 from regard.train.loop import Training, train
 from regard.train.parallel import World
-from regard.train.pointing import pointing
-from regard.train.prepare import material, prepare
+from regard.train.prepare import prepare
 from regard.train.report import Report
 
 run = albums.run
@@ -34,7 +35,7 @@ run = albums.run
 
 def test_pixels_and_captions_come_to_the_folder_once(tmp_path):
     prepare(Folder(tmp_path / "run"), recipe(tmp_path))
-    found = material(Folder(tmp_path / "run"))
+    found = TASKS["captions"].material(Folder(tmp_path / "run"))
     (pictures, captions), (others, _) = found.train, found.valid
     assert len(pictures) + len(others) == 24
     assert others.pixels.shape[1:] == (3, 16, 16)
@@ -51,7 +52,7 @@ def test_pixels_and_captions_come_to_the_folder_once(tmp_path):
 
 def test_each_picture_is_in_a_batch_with_all_its_captions_and_an_epoch_has_every_picture_once(tmp_path):
     prepare(Folder(tmp_path / "run"), recipe(tmp_path))
-    album_, target = material(Folder(tmp_path / "run")).train
+    album_, target = TASKS["captions"].material(Folder(tmp_path / "run")).train
     batches = Captions(album_, target, 40, seed=3)
     assert batches.per_epoch > 2
     seen = []
@@ -75,7 +76,7 @@ def test_each_picture_is_in_a_batch_with_all_its_captions_and_an_epoch_has_every
 @pytest.mark.parametrize("parts", [2, 3, 7])
 def test_shares_of_a_batch_hold_the_pictures_of_their_rows(parts, tmp_path):
     prepare(Folder(tmp_path / "run"), recipe(tmp_path))
-    batch = Captions(*material(Folder(tmp_path / "run")).train, 60, seed=0).at(1)
+    batch = Captions(*TASKS["captions"].material(Folder(tmp_path / "run")).train, 60, seed=0).at(1)
     row = 0
     for part in range(parts):
         share = batch.rows(part, parts)
@@ -175,14 +176,14 @@ def test_it_learns_to_say_the_colour(tmp_path):
 
 def test_several_references(run):
     references = [["a red dog", "the dog is red"], ["two cats"]]
-    perfect = caption_scores(["the dog is red", "two cats"], references)
+    perfect = TASKS["captions"].scores(["the dog is red", "two cats"], references)
     assert perfect["exact"].value == 100
     assert perfect["bleu_1"].value == pytest.approx(100)
     assert "nrefs:var" in perfect["bleu"].signature
-    other = caption_scores(["the dog is blue", "two cats"], references)
+    other = TASKS["captions"].scores(["the dog is blue", "two cats"], references)
     assert other["bleu_1"].value < 100
     assert other["chrf"].value < perfect["chrf"].value
-    assert caption_scores(["a red dog", "two cats"], references)["exact"].value == 100
+    assert TASKS["captions"].scores(["a red dog", "two cats"], references)["exact"].value == 100
     figures = judge(run.folder.path)
     assert {"bleu_1", "bleu", "chrf", "cider", "exact", "cider_signature", "bits_per_byte"} <= figures.keys()
     assert "nrefs:2" in figures["bleu_signature"]
@@ -210,7 +211,7 @@ def test_pointing_is_one_for_a_model_that_knows_and_chance_for_one_that_does_not
             rows.append(torch.from_numpy(cells / cells.sum()).flatten())
         return torch.stack(rows)
 
-    monkeypatch.setattr("regard.train.pointing.attention_to_source", weights)
+    monkeypatch.setattr("regard.tasks.pointing.attention_to_source", weights)
     found = pointing(run.model, tokenizer, some, SIDE)
     assert found.words == sum(region is not None for scene in some for region in scene.regions())
     assert 0.02 < found.chance < 0.2

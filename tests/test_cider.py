@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.train.cider import cider
+from regard.metrics.cider import cider
 
 WORDS = st.lists(st.sampled_from(["a", "dog", "runs", "on", "grass", "two", "cats"]), min_size=1, max_size=8)
 CAPTIONS = st.lists(WORDS.map(" ".join), min_size=2, max_size=5)

@@ -9,12 +9,11 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from reading import documents, labelled, pairs, text_of, write
+from reading import documents, kind_of, labelled, pairs, read_pairs, read_texts, text_of, write
 
 from regard.data.corpora import registry
 from regard.data.corpora.registry import CORPORA
-from regard.data.corpus import Pair, held_out, kind_of, read_pairs, read_texts
-from regard.data.examples import SPLITS, own_split
+from regard.data.examples import SPLITS, Pair, held_out, own_split
 
 pytestmark = pytest.mark.usefixtures("here")
 REAL = Path(__file__).parents[2] / "shared" / "data"

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import PACKED, documents, labelled, pairs, write
+from reading import PACKED, documents, kind_of, labelled, pairs, read_labelled, read_pairs, read_texts, write
 
 from regard.data import files
-from regard.data.corpus import Labelled, Pair, kind_of, read_labelled, read_pairs, read_texts
+from regard.data.examples import Labelled, Pair
 from regard.errors import UserError
 
 pytestmark = pytest.mark.usefixtures("here")

@@ -4,9 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from reading import PACKED, documents, labelled, pairs, text_of, write
-
-from regard.data.corpus import kind_of
+from reading import PACKED, documents, kind_of, labelled, pairs, text_of, write
 
 pytestmark = pytest.mark.usefixtures("here")
 NAMES = (
@@ -183,7 +181,7 @@ MISTAKES = {
     "a table without a headline": (
         {"a.csv": "good,a film\nbad,a film\n"},
         lambda: kind_of("a.csv"),
-        "line 2 of a.csv has the keys 'good, a film'; wanted are source and target, or label and text, or text, "
+        "line 2 of a.csv has the keys 'good, a film'; wanted are text, or source and target, or label and text, "
         "or image and caption",
     ),
     "JSON, but no object": (
@@ -199,7 +197,7 @@ MISTAKES = {
     "JSON with other keys": (
         {"a.jsonl": '\n{"src": "a", "target": "b"}'},
         lambda: kind_of("a.jsonl"),
-        "line 2 of a.jsonl has the keys 'src, target'; wanted are source and target, or label and text, or text, "
+        "line 2 of a.jsonl has the keys 'src, target'; wanted are text, or source and target, or label and text, "
         "or image and caption",
     ),
     "JSON that loses a key": (

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from reading import kind_of
 
 from regard.config import Recipe, Recurrent, Vision, read_recipe
-from regard.data.corpus import kind_of
+from regard.evaluate.judge import judge
 from regard.models.build import build
-from regard.train.defaults import model_for
-from regard.train.examples import data_of
-from regard.train.judge import judge
+from regard.tasks import TASKS, task_of
 from regard.train.loop import train
 from regard.train.report import Report
 
@@ -38,7 +37,7 @@ every_recipe = pytest.mark.parametrize("name", NAMES)
 
 def kind_of_data(name: str, recipe: Recipe) -> str:
     if name.startswith(REAL) and not isinstance(recipe.model, str):
-        return data_of(recipe.model)
+        return task_of(recipe).name
     return OWN.get(name) or kind_of(recipe.data.train)
 
 
@@ -78,8 +77,8 @@ def test_every_line_fits_on_a_screen(name):
 def test_the_recipe_is_valid_and_its_model_builds(name):
     recipe = read_recipe(FOLDER / name)
     kind = kind_of_data(name, recipe)
-    model = recipe.model if not isinstance(recipe.model, str) else model_for(recipe.model, kind, tokens=1000)
-    assert data_of(model) == kind
+    model = recipe.model if not isinstance(recipe.model, str) else TASKS[kind].default_model(recipe.model, tokens=1000)
+    assert TASKS[kind].fits(model)
     build(model, 50, 60 if kind != "text" else None)
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from regard.cli import main
 from regard.config import Recipe
+from regard.folder import Folder
 from regard.lab import claims, common
 from regard.lab.claim import Claim, Mark, judge
 from regard.lab.claims import CLAIMS
 from regard.lab.report import report
 from regard.lab.room import Room
 from regard.lab.session import Outcome, Session
-from regard.runs import Folder
 from regard.train.loop import Interrupted, Training
 from tests import tiny
 

@@ -12,7 +12,8 @@ import torch
 
 from regard.cli import main
 from regard.config import Classifier, LanguageModel, Recurrent, Tagger, Text, Transformer, recipe_from
-from regard.runs import Folder, load_run
+from regard.folder import Folder
+from regard.runs import load_run
 from regard.train.loop import Training, train
 from regard.train.parallel import World
 from regard.train.prepare import prepare
@@ -114,7 +115,7 @@ def test_tag_says_a_tag_for_each_word(runs, said):
 
 
 def test_what_tag_writes_can_be_trained_on(runs, said, tmp_path):
-    from regard.data.corpus import read_tagged
+    from reading import read_tagged
 
     _, out, _ = said("tag", runs["tagger-rnn"], typed="one two\nfour\n")
     found = list(read_tagged(write(tmp_path, "out.tsv", out), None))

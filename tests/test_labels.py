@@ -11,22 +11,23 @@ import torch
 import zoo
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import kind_of, read_tagged
 
 import regard
 from regard import Source, UserError
 from regard.config import Data
 from regard.data import store
 from regard.data.batch import IGNORED, InStep
-from regard.data.corpus import Tagged, kind_of, read_tagged
+from regard.data.examples import Tagged
 from regard.decode.label import classify, probabilities, tag
+from regard.evaluate.judge import judge
 from regard.look.align.weights import attention_to_source
 from regard.look.align.words import word_weights
+from regard.metrics.labels import macro_f1, span_f1, spans
 from regard.runs import load_run
 from regard.text import KINDS, PADDING, START, STOP, Labels, load, save, train_tokenizer
 from regard.text.labels import in_step, pieces_of_words
-from regard.train.judge import judge
 from regard.train.loop import train
-from regard.train.metrics import macro_f1, span_f1, spans
 from regard.train.report import Report
 
 TEXTS = ["the tide comes in, and the boat isn't there", "a naïve café (1,234 times)"]

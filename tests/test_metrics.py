@@ -8,8 +8,9 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.train.evaluate import better, text_scores
-from regard.train.metrics import bits_per_byte, bleu, chrf, edit_distance, error_rate, exact_match, perplexity
+from regard.metrics.text import bits_per_byte, bleu, chrf, edit_distance, error_rate, exact_match, perplexity
+from regard.tasks import TASKS
+from regard.train.loop import better
 
 OUTPUTS = ["the red house is small .", "she sees a dog", "", "il fait beau aujourd'hui, n'est-ce pas ?"]
 REFERENCES = ["the red house is very small .", "she saw the dog", "yes .", "il fait beau aujourd'hui, n'est-ce pas ?"]
@@ -29,7 +30,7 @@ def test_bleu_and_chrf_say_how_they_were_computed():
 
 
 def test_a_perfect_answer_has_full_marks():
-    scores = {name: score.value for name, score in text_scores(REFERENCES, REFERENCES).items()}
+    scores = {name: score.value for name, score in TASKS["pairs"].scores(REFERENCES, REFERENCES).items()}
     assert scores == pytest.approx({"bleu": 100, "chrf": 100, "exact": 100, "error_rate": 0})
 
 

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from tiny import differences, log_of, recipe
 from trainings import FAMILIES, Killed, held_out_losses, killed_after, quietly
 
-from regard.runs import Folder
+from regard.folder import Folder
 from regard.train.loop import Training
 
 

@@ -15,16 +15,17 @@ from trainings import quietly
 
 from regard.config import Data, Text, to_table
 from regard.data.examples import held_out
+from regard.evaluate.judge import judge
+from regard.tasks import spread
+from regard.tasks.pairs import PairsTask
 from regard.text import STOP
-from regard.train.evaluate import answers, spread
-from regard.train.judge import judge
-from regard.train.prepare import material
+from regard.train import loop
 
 
 def test_the_end_of_a_text_is_held_out(tmp_path):
     plan = recipe(tmp_path, "lm-rnn", steps=1)
     run = quietly(plan, tmp_path / "run")
-    found = material(run.folder)
+    found = run.material
     seen, unseen = (run.tokenizer.decode(part[0].tokens) for part in (found.train, found.valid))
     text = Path(plan.data.train).read_text()
     assert seen + unseen == text
@@ -36,7 +37,7 @@ def test_the_end_of_a_text_is_held_out(tmp_path):
 def test_no_source_is_on_both_sides(shared, tmp_path):
     plan = recipe(tmp_path, "seq2seq-rnn-attention", steps=1)
     run = quietly(replace(plan, text=replace(plan.text, shared=shared)), tmp_path / "run")
-    found = material(run.folder)
+    found = run.material
     sides = [
         {run.source_tokenizer.decode(part[0][i]) for i in range(len(part[0]))} for part in (found.train, found.valid)
     ]
@@ -57,7 +58,7 @@ def test_no_document_is_on_both_sides(tmp_path):
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts + texts[:20]))
     plan = replace(recipe(tmp_path, "lm-rnn", steps=1), data=Data(str(path), share=0.2))
     run = quietly(plan, tmp_path / "run")
-    found = material(run.folder)
+    found = run.material
     for part, wanted in ((found.train, False), (found.valid, True)):
         tokens = part[0].tokens
         documents = [run.tokenizer.decode(some) for some in np.split(tokens, np.flatnonzero(tokens == STOP) + 1)[:-1]]
@@ -73,7 +74,7 @@ def test_a_folder_of_one_file_has_its_end_held_out(content, tmp_path):
     numbers = (n for n in range(1000) if held_out((f"{n} " + content * 90)[:1000], 0.1) == content.startswith("a"))
     (folder / "book.txt").write_text(f"{next(numbers)} " + content * 90)
     plan = replace(recipe(tmp_path, "lm-rnn", steps=1), data=Data(str(folder), share=0.1))
-    found = material(quietly(plan, tmp_path / "run").folder)
+    found = quietly(plan, tmp_path / "run").material
     assert len(found.train[0].tokens) > 8 * len(found.valid[0].tokens) > 0
 
 
@@ -85,7 +86,7 @@ def test_the_end_of_a_few_documents_is_held_out(tmp_path):
         assert not held_out(f"{number} été\n", 0.4)
         (folder / f"{number}.txt").write_text(f"{number} été\n", encoding="utf-8")
     plan = replace(recipe(tmp_path, "lm-rnn", steps=1), data=Data(str(folder), share=0.4))
-    found = material(quietly(plan, tmp_path / "run").folder)
+    found = quietly(plan, tmp_path / "run").material
     assert found.valid_bytes == 2 * len("3 été\n".encode())
     assert len(found.train[0].tokens) == 3 * len("^3 été\n$")
 
@@ -95,7 +96,7 @@ def test_a_held_out_file_is_used_as_it_is(tmp_path):
     other = tmp_path / "other.tsv"
     other.write_text("one two\ttwo one\nfour\tfour\n")
     run = quietly(replace(plan, data=replace(plan.data, valid=str(other), test=str(other))), tmp_path / "run")
-    found = material(run.folder)
+    found = run.material
     assert len(found.valid[0]) == 2
     assert len(found.train[0]) == len(Path(plan.data.train).read_text().splitlines())
     assert found.valid_bytes == len("two one" + "four")
@@ -113,12 +114,20 @@ def test_what_a_look_asks_is_spread_over_the_whole_part(number, most):
     assert set(steps) <= {number // most, number // most + 1} if number > most else places == list(range(number))
 
 
-def test_a_look_at_a_sorted_held_out_part_asks_from_all_of_it(tmp_path):
+def test_a_look_at_a_sorted_held_out_part_asks_from_all_of_it(tmp_path, monkeypatch):
     words = sorted(map("".join, itertools.product("abcde", repeat=3)))
     valid = tmp_path / "valid.tsv"
     valid.write_text("".join(f"one\t{word}\n" for word in words))
-    plan = replace(recipe(tmp_path, "seq2seq-rnn-attention", steps=1), text=Text("characters"))
-    run = quietly(replace(plan, data=replace(plan.data, valid=str(valid))), tmp_path / "run")
-    asked = [wanted for _, wanted in answers(run, run.model, material(run.folder), most=20)]
+    plan = replace(recipe(tmp_path, "seq2seq-rnn-attention", steps=1, metric="exact"), text=Text("characters"))
+    plan = replace(plan, data=replace(plan.data, valid=str(valid)))
+    asked: list[str] = []
+    scores = PairsTask.scores
+
+    def heard(self, said, wanted, cased=True):
+        asked.extend(wanted)
+        return scores(self, said, wanted, cased)
+
+    monkeypatch.setattr(PairsTask, "scores", heard)
+    monkeypatch.setattr(loop, "ANSWERS", 20)
+    quietly(plan, tmp_path / "run")
     assert Counter(word[0] for word in asked) == dict.fromkeys("abcde", 4)
-    assert len(list(answers(run, run.model, material(run.folder)))) == len(words)

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from tiny import differences, log_of, recipe
 from trainings import FAMILIES, held_out_losses, killed_after, quietly, without_dropout
 
-from regard.runs import Folder
+from regard.folder import Folder
 from regard.train.loop import train
 from regard.train.parallel import precision_of
 

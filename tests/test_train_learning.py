@@ -17,13 +17,14 @@ from trainings import held_out_losses, looks_of, quietly, without_dropout
 from regard.config import Train
 from regard.data import store
 from regard.data.batch import IGNORED, Buckets, Streams
-from regard.runs import Folder, load_run
+from regard.evaluate.judge import judge
+from regard.evaluate.loss import Objective, by_student_forcing
+from regard.folder import Folder
+from regard.runs import load_run
+from regard.tasks.text import ROWS
 from regard.train import loop
 from regard.train.checkpoint import Progress
-from regard.train.evaluate import ROWS
-from regard.train.judge import judge
 from regard.train.loop import Training
-from regard.train.loss import Objective, by_student_forcing
 from regard.train.parallel import World
 from regard.train.report import Report
 

@@ -25,7 +25,7 @@ from regard.config import (
     Transformer,
     Vision,
 )
-from regard.runs import Folder
+from regard.folder import Folder
 
 PAGE = (Path(__file__).parent.parent / "docs/training.md").read_text(encoding="utf-8")
 SECTIONS = {

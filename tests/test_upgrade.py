@@ -13,7 +13,8 @@ from regard.config import Data, Recipe, Train, read_recipe, recipe_from, to_tabl
 from regard.config.recipe import read_toml
 from regard.config.upgrade import VERSION
 from regard.errors import UserError
-from regard.runs import Folder, load_run
+from regard.folder import Folder
+from regard.runs import load_run
 
 HERE = Path(__file__).parent
 OLD = sorted((HERE / "old").iterdir())  # runs of four updates, made by version 1, and what it logged when it went on

@@ -24,8 +24,8 @@ from regard.config import (
     Transformer,
 )
 from regard.disk import write_tensors
+from regard.folder import Folder
 from regard.models.build import build
-from regard.runs import Folder
 from regard.text import Tokenizer, save
 
 ROOT = Path(__file__).parent.parent

@@ -69,7 +69,7 @@ def add(command: Command) -> None:
 def _align(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     no_settings(settings)
     run = load_run(known.path, precision=known.precision)
-    run.check("align", "translator")
+    run.check("align")
     paths_over_source(run.model)
     if known.gold is not None:
         return _score(run, known)

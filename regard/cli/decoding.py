@@ -153,12 +153,12 @@ def _shown(one: Translation, number: int, known: argparse.Namespace) -> str:
 
 
 def _score(known: argparse.Namespace, settings: dict[str, Any]) -> int:
-    from regard.train.metrics import bits_per_byte
+    from regard.metrics.text import bits_per_byte
 
     no_settings(settings)
     run, batch = load_run(known.path, precision=known.precision), batch_of(known)
     lines: Iterable[str | Pair] = read_lines(known.file)
-    if run.kind == "translator":
+    if run.task.has_source:
         lines = (_pair(number, line) for number, line in enumerate(read_lines(known.file), 1))
     with output_to(None) as output:
         for one in run.scores(lines, batch=batch):

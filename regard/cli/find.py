@@ -12,7 +12,6 @@ from rich.table import Table
 
 from regard.cli.command import Command, no_settings
 from regard.config.looking import Effort
-from regard.data.corpus import read_texts
 from regard.disk import write_text
 from regard.errors import UserError
 from regard.look.find.evidence import as_page, as_text, evidence
@@ -21,6 +20,7 @@ from regard.look.find.labelled import read
 from regard.look.find.properties import PROPERTIES, description, properties_named
 from regard.progress import watched
 from regard.runs import load_run
+from regard.tasks import TEXT
 
 TERMINAL = "terminal"
 
@@ -73,8 +73,6 @@ def add(command: Command) -> None:
 
 
 def _find(known: argparse.Namespace, settings: dict[str, Any]) -> int:
-    from regard.train.judge import held_out_texts
-
     no_settings(settings)
     if known.evidence and known.evidence != TERMINAL and Path(known.evidence).suffix != ".html":
         raise UserError(f"--evidence wants a name that ends in .html, or {TERMINAL}, found '{known.evidence}'")
@@ -82,7 +80,7 @@ def _find(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     effort = Effort(tuple(known.units), known.number, known.shifts, seed=known.seed)
     run = load_run(known.path)
     subject = run.subject(known.seed)
-    documents = ["".join(text) for text in read_texts(known.data, None)] if known.data else held_out_texts(run)
+    documents = TEXT.documents(run.folder, run.recipe, run.tokenizer, known.data)
     reading = read(run.tokenizer, documents)
     properties = properties or occurring(reading, PROPERTIES)
     findings = find(subject, reading, properties, effort, watched)

@@ -53,8 +53,9 @@ def add(command: Command) -> None:
 
 
 def _heads(known: argparse.Namespace, settings: dict[str, Any]) -> int:
+    from regard.evaluate.samples import marks_for, samples
     from regard.progress import watched
-    from regard.train.samples import marks_for, samples, spread
+    from regard.tasks import spread
 
     no_settings(settings)
     if known.sort not in KEYS:
@@ -62,7 +63,7 @@ def _heads(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     if min(known.texts, known.sentences) < 1:
         raise UserError(f"heads wants one text or more, found {min(known.texts, known.sentences)}")
     run = load_run(known.path, precision=known.precision)
-    run.check("heads", "language model", "translator", "classifier", "tagger")
+    run.check("heads")
     head_paths(run.model)
     where = tuple(known.data) if len(known.data) > 1 else next(iter(known.data), None)
     every, tokenizer = samples(run, where), run.source_tokenizer
@@ -73,7 +74,7 @@ def _heads(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     units = list(look_at(run.model, examples[0]))
     for unit, change in watched(switched_off(run.model, examples, units), "switching off", len(units)):
         found[str(unit)].loss = change
-    twice = _twice(run) if run.kind == "language model" else None
+    twice = None if run.task.has_source else _twice(run)
     for name, score in (twice.scores if twice else {}).items():
         found[name].induction = score
     grammar, best = _grammar(run, known.conllu, known.sentences) if known.conllu else ([], {})
@@ -98,13 +99,12 @@ def _twice(run: Run) -> Induction:
 
 def _grammar(run: Run, path: Path, most: int) -> tuple[list[Relation], dict[str, Best]]:
     from regard.progress import watched
-    from regard.train.samples import spread
+    from regard.tasks import spread
 
     longest, tokenizer = run.model.longest or sys.maxsize, run.source_tokenizer
     trees = [tree for tree in read_trees(path) if len(tokenizer.encode(tree.text)) < longest]
     chosen = [Parsed(*trees[at]) for at in spread(len(trees), most)]
-    source = run.kind != "language model"
-    return relations(run.model, tokenizer, watched(chosen, "parsing", len(chosen)), source)
+    return relations(run.model, tokenizer, watched(chosen, "parsing", len(chosen)), run.task.has_source)
 
 
 def _sorted(found: list[Profile], best: dict[str, Best], key: str) -> list[Profile]:

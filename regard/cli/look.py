@@ -114,7 +114,7 @@ def _page(known: argparse.Namespace) -> int:
         raise UserError(f"--port wants a number from 0 to 65535, found {known.port}")
     runs = [load_run(path, precision=known.precision) for path in (known.path, *known.also)]
     text = read_text(STANDARD) if known.text == STANDARD else known.text or ""
-    if text and runs[0].kind == "captioner":
+    if text and runs[0].task.reads == "picture":
         raise UserError("the page of a captioner lets you choose a picture there; leave it out here, or add --view map")
     serve(runs, text, port=known.port, browser=not known.no_open)
     return 0
@@ -144,16 +144,16 @@ def _path(unit: str | None) -> tuple[str, ...]:
 
 def _asked(run: Run, text: str | None) -> str:
     """What there is to read; standard input can be read only once."""
-    if run.kind != "captioner" and (text == STANDARD or (text is None and not at_terminal())):
+    if run.task.reads == "text" and (text == STANDARD or (text is None and not at_terminal())):
         text = read_text(STANDARD)
     if not text or text == STANDARD:
-        wanted = "picture" if run.kind == "captioner" else "text"
-        raise UserError(f'there is no {wanted} to look at; write it behind the run: regard look {run.folder.path} "…"')
+        wanted = f"there is no {run.task.reads} to look at"
+        raise UserError(f'{wanted}; write it behind the run: regard look {run.folder.path} "…"')
     return text
 
 
 def _record(run: Run, asked: str, wishes: Recording) -> Record:
-    if run.kind != "captioner":
+    if run.task.reads == "text":
         return run.record(asked, wishes)
     from regard.data.images import read_picture
 

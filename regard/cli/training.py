@@ -82,7 +82,7 @@ def _train(known: argparse.Namespace, changes: dict[str, Any]) -> int:
 
 
 def _evaluate(known: argparse.Namespace, settings: dict[str, Any]) -> int:
-    from regard.train.judge import against_float32, judge
+    from regard.evaluate.judge import against_float32, judge
 
     no_settings(settings)
     where = tuple(known.data) if known.data and len(known.data) > 1 else known.data[0] if known.data else None

@@ -22,8 +22,8 @@ class Data(Settings):
 
     train: Where = ""
     """A file, a folder, two parallel files, or a built-in corpus such as "phrases:french" (see `regard corpora`)."""
-    kind: Literal["auto", "text", "pairs", "labels", "tags", "captions"] = "auto"
-    """What these hold; auto: by `kind` of the [model] section, or else by their names."""
+    kind: str = "auto"
+    """What these hold: text, pairs, labels, tags, captions; auto: by the [model] section, or else by their names."""
     valid: Where = ""
     """The same for the held-out part; left out, a share of the training data is held out."""
     test: Where = ""

@@ -216,10 +216,6 @@ class Captions(Buckets):
         return self.answered(captions)._replace(source=pixels, source_row=row)
 
 
-BUCKETS: dict[str, type[Buckets]] = {"pairs": Buckets, "labels": InStep, "tags": InStep, "captions": Captions}
-"""The batches of each kind of data that has a source."""
-
-
 def _cuts(sizes: NDArray[np.int64], budget: int) -> list[tuple[int, int]]:
     """Where to cut a row of sizes so that each piece, padded, stays within the budget."""
     cuts: list[tuple[int, int]] = []

@@ -3,7 +3,6 @@
 import hashlib
 from typing import Literal, NamedTuple, get_args
 
-Kind = Literal["text", "pairs", "labels", "tags", "captions"]
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 

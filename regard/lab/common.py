@@ -8,10 +8,11 @@ from statistics import mean
 from typing import Any, Literal
 
 from regard.config import Data, ModelConfig, Recipe, Recurrent, Text, Train, Transformer, Where
-from regard.data.corpus import Split, read_texts
+from regard.data.examples import Split
 from regard.lab.claim import Numbers
+from regard.metrics.text import edit_distance
 from regard.runs import Run
-from regard.train.metrics import edit_distance
+from regard.tasks import TEXT
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#767676")  # told apart by everybody
 STYLES = ("o-", "s--", "^-.", "D:", "v-", "P--", "X-.")
@@ -83,7 +84,7 @@ def marked(random: Random, far: int, length: int, alphabet: str = "abcdefgh") ->
 
 def python_source(split: Split, size: int) -> str:
     """So many characters of the source of Python's standard library."""
-    pieces = chain.from_iterable(read_texts("python", split))
+    pieces = chain.from_iterable(TEXT.read("python", split))
     return "".join(islice(chain.from_iterable(pieces), size))
 
 

@@ -11,7 +11,8 @@ import torch
 
 from regard.config import Recipe
 from regard.disk import write_text
-from regard.runs import Folder, Run
+from regard.folder import Folder
+from regard.runs import Run
 from regard.train.loop import train
 from regard.train.report import Report
 

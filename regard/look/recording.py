@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -88,16 +88,6 @@ def of_tags(model: Model, tokenizers: Tokenizers, text: str, wishes: Recording =
     """A tagger reads a sentence and says a tag at each token; that at a word's last token is the word's."""
     read = _read(tokenizers[0], " ".join(text.split()))
     return _labelled("tagger", model, read, tokenizers[1], len(read.tokens) - 1, wishes)
-
-
-KINDS: dict[str, Callable[..., Record]] = {
-    "language model": of_text,
-    "translator": of_translation,
-    "captioner": of_picture,
-    "classifier": of_class,
-    "tagger": of_tags,
-}
-"""By what people call a model."""
 
 
 def sequence(tokenizer: Tokenizer, ids: list[int]) -> Sequence:

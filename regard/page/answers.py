@@ -16,7 +16,6 @@ from torch import Tensor
 from regard.config.looking import Recording
 from regard.data.corpora.scenes import captioned
 from regard.data.images import as_pixels
-from regard.data.store import read
 from regard.decode.choose import Choose, Sample, argmax
 from regard.decode.stream import stream
 from regard.decode.write import Unfolding
@@ -32,7 +31,7 @@ from regard.look.units import cells_in, clamped, heads_in, unit_named
 from regard.models.count import count
 from regard.models.model import Model, Source
 from regard.page.asked import LONGEST, MOST, Question
-from regard.page.finding import held_out, properties_of, search
+from regard.page.finding import properties_of, search
 from regard.runs import Run
 from regard.text import START, STOP
 
@@ -71,10 +70,10 @@ class Answers:
     def write(self, asked: Question) -> Iterator[dict[str, Any]]:
         """The answer as it is made, token by token, each with the tokens that might have stood there."""
         run = self._run(asked)
-        if run.kind in ("classifier", "tagger"):
-            raise UserError(f"a {run.kind} answers at once, there is nothing to be written; ask for a record")
+        if not run.task.writes:
+            raise UserError(f"a {run.task.title} answers at once, there is nothing to be written; ask for a record")
         tokenizer = run.tokenizer
-        reading = run.kind == "language model"
+        reading = not run.task.has_source
         begun = [START, *(tokenizer.encode(asked.text) if reading else []), *asked.answer]
         tokenizer.check(begun)
         source = None if reading else source_of(run, asked, self._picture(run, asked))
@@ -175,11 +174,10 @@ class Answers:
         if number not in self._heard:
             run = self._runs[number]
             side = run.recipe.pictures.side
-            content = (
-                torch.zeros(1, 3, side, side, dtype=torch.uint8) if run.kind == "captioner" else torch.tensor([[STOP]])
-            )
+            black = torch.zeros(1, 3, side, side, dtype=torch.uint8)
+            content = black if run.task.reads == "picture" else torch.tensor([[STOP]])
             with torch.no_grad(), trace(run.model) as seen:
-                source = None if run.kind == "language model" else Source(content)
+                source = Source(content) if run.task.has_source else None
                 run.model(torch.tensor([[START]]), run.model.start(source))
             self._heard[number] = seen
         return self._heard[number]
@@ -190,7 +188,7 @@ class Answers:
         return self._runs[asked.run]
 
     def _picture(self, run: Run, asked: Question) -> Tensor | None:
-        if run.kind != "captioner":
+        if run.task.reads != "picture":
             return None
         side, name = run.recipe.pictures.side, asked.picture or "scene:0"
         if name.startswith("scene:"):
@@ -219,12 +217,12 @@ def _described(run: Run, seen: Trace) -> dict[str, Any]:
     return {
         "name": run.folder.path.name,
         "path": str(run.folder.path),
-        "kind": run.kind,
+        "kind": run.task.title,
         "parameters": count(model).total,
         "tokens": run.source_tokenizer.kind,
         "vocabulary": run.source_tokenizer.vocabulary,
         "longest": LONGEST,
-        "scenes": SCENES if run.kind == "captioner" else 0,
+        "scenes": SCENES if run.task.reads == "picture" else 0,
         "heads": heads_in(seen),
         "cells": cells_in(seen),
         "examples": _examples(run),
@@ -234,20 +232,10 @@ def _described(run: Run, seen: Trace) -> dict[str, Any]:
 
 def _examples(run: Run) -> list[str]:
     """The beginnings of a few held-out examples, where training left some."""
-    if run.kind == "language model":
-        text = held_out(run)
-        places = [len(text) * number // (EXAMPLES + 1) for number in range(EXAMPLES)]
-        return [_from_a_line(text[at : at + 400]) for at in places]
-    part = run.folder.tokens("valid-source")
-    if run.kind == "captioner" or not part.with_suffix(".ends").exists():
+    try:
+        return run.task.beginnings(run.source_tokenizer, run.material.valid, EXAMPLES)
+    except UserError:  # the folder was copied without its data
         return []
-    store = read(part, run.source_tokenizer.vocabulary)
-    return [run.source_tokenizer.decode(store[i].tolist()) for i in range(min(EXAMPLES, len(store)))]
-
-
-def _from_a_line(text: str) -> str:
-    """Some of a text, from the first beginning of a line on."""
-    return text.partition("\n")[2].lstrip("\n")[:160] or text[:160]
 
 
 def _inner(model: Model, head: str) -> tuple[str, ...]:

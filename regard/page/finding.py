@@ -6,12 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from regard.config.looking import Effort
-from regard.data.store import read
 from regard.errors import UserError
 from regard.look.find.evidence import evidence
 from regard.look.find.find import LEAST, Finding, Subject, find
-from regard.look.find.labelled import Reading
-from regard.look.find.labelled import read as read_text
+from regard.look.find.labelled import Reading, read
 from regard.look.find.properties import PROPERTIES, Property, description, properties_named
 from regard.runs import Run
 
@@ -28,7 +26,7 @@ class Stopped(Exception):
 
 def properties_of(run: Run) -> list[tuple[str, str]]:
     """What can be looked for, and what it is; nothing where there is too little text to look in."""
-    if run.kind != "language model" or len(_tokens(run)) < 2 * LEAST:
+    if "find" not in run.task.commands or len(_tokens(run)) < 2 * LEAST:
         return []
     return [(name, f"{name.replace('_', ' ')}: {description(found)}") for name, found in PROPERTIES.items()]
 
@@ -38,9 +36,9 @@ def search(run: Run, name: str) -> Iterator[dict[str, Any]]:
 
     The search runs in a thread of its own, since what it reports comes from deep inside it. Closing ends it.
     """
-    run.check("find", "language model")
+    run.check("find")
     wanted = properties_named([name])
-    reading = read_text(run.tokenizer, [held_out(run)])
+    reading = read(run.tokenizer, [run.tokenizer.decode(_tokens(run))])
     if len(reading.tokens) < 2 * LEAST:
         raise UserError(
             f"this run held out {len(reading.tokens)} tokens, {2 * LEAST} are wanted; use regard find --data"
@@ -99,19 +97,10 @@ def _line(subject: Subject, reading: Reading, found: Finding, wanted: Property) 
     }
 
 
-def held_out(run: Run) -> str:
-    """Text that a language model was not trained on."""
-    return run.tokenizer.decode(_tokens(run))
-
-
 def _tokens(run: Run) -> list[int]:
-    """The last of the held-out part; where one text was cut, of its end."""
-    for part in ("valid", "train"):
-        if not run.folder.tokens(part).with_suffix(".ends").exists():
-            continue
-        store = read(run.folder.tokens(part), run.tokenizer.vocabulary)
-        if len(store.tokens):
-            share = 1.0 if part == "valid" else run.recipe.data.share
-            count = min(TOKENS, int(share * len(store.tokens)))
-            return [int(token) for token in store.tokens[len(store.tokens) - count :]]
-    return []
+    """The last of the text that a language model was not trained on; nothing where its folder has lost it."""
+    try:
+        (valid,) = run.material.valid
+    except UserError:
+        return []
+    return [int(token) for token in valid.tokens[-TOKENS:]]

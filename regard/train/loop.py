@@ -4,6 +4,7 @@ import dataclasses
 import math
 import signal
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,35 +14,28 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.config import Recipe, Train, to_table
-from regard.data.batch import BUCKETS, Batches, Streams, Windows
+from regard.config import Recipe, to_table
+from regard.config.decoding import Search
+from regard.data.batch import Batch
 from regard.disk import write_tensors
 from regard.errors import UserError
+from regard.evaluate.figures import figures, held_out_sums
+from regard.evaluate.loss import Objective
+from regard.folder import Folder
 from regard.layers.state import State, leaves, like, map_state
-from regard.runs import Folder, Run, load_run
-from regard.text import Labels
+from regard.runs import Run, load_run
+from regard.tasks import reasons, spread
 from regard.train.allocator import keep_freed_memory
 from regard.train.checkpoint import Checkpoint, Progress, load_checkpoint, mean_of, save_checkpoint, tensors_of
-from regard.train.evaluate import (
-    METRICS,
-    SCORES,
-    SMALLER_IS_BETTER,
-    answers,
-    better,
-    detached,
-    held_out_batches,
-    look,
-    rounded,
-    to_device,
-)
-from regard.train.loss import Objective
 from regard.train.optim import optimiser, rate_at
 from regard.train.parallel import World, device_of, gathered, precision_of, whole, world
-from regard.train.prepare import Material, material, prepare, skipped_line
+from regard.train.prepare import prepare
 from regard.train.report import Board, Report, draw_curve
 from regard.weights import fill, fill_some
 
 ANSWERS = 500  # held-out examples that are answered at a look
+ARGMAX = Search(beam=1)
+SMALLER_IS_BETTER = ("loss",)
 
 
 class Interrupted(Exception):
@@ -91,6 +85,8 @@ def _same(there: dict[str, Any], here: dict[str, Any], path: Path) -> None:
         raise UserError(f"{path} holds a run with another train.optimiser ({', here '.join(optimisers)}); {remedy}")
     if isinstance(here["model"], dict) and here["model"].get("start_from"):  # these two came from the run named there
         here = {**here, "text": there["text"], "model": {**here["model"], "encoder": there["model"].get("encoder")}}
+    if here["data"]["kind"] == "auto":  # as it was found when the data was prepared
+        here = {**here, "data": {**here["data"], "kind": there["data"]["kind"]}}
     for section in ("data", "text", "pictures", "model"):
         if there[section] == here[section]:
             continue
@@ -119,14 +115,12 @@ class Training:
     def __post_init__(self) -> None:
         self.folder, self.settings = self.run.folder, self.run.recipe.train
         self.device = device_of(self.settings.device)
-        self.material: Material = material(self.folder)
-        if self.settings.metric not in METRICS[self.material.kind]:
-            known = ", ".join(METRICS[self.material.kind])
-            raise UserError(f"[train] metric '{self.settings.metric}' is not for {self.material.kind}; choose {known}")
+        self.task, self.material = self.run.task, self.run.material
+        self.task.check_metric(self.settings.metric)
         torch.manual_seed(self.settings.seed)
         self.model = self.run.new_model().to(self.device)
-        self.carry = self.material.kind == "text" and not self.model.grows
-        self.batches = batches_for(self.material, self.settings, self.carry)
+        self.carry = not (self.task.has_source or self.model.grows)
+        self.batches = self.task.batches(self.material.train, self.settings, self.carry)
         self.objective = Objective(
             self.model, self.settings.smoothing, precision_of(self.settings.precision, self.device)
         )
@@ -213,8 +207,11 @@ class Training:
     def look(self) -> dict[str, Any]:
         """Held-out figures for the log, and the best weights so far on the disk."""
         settings = self.settings
-        batches = held_out_batches(self.material, settings.length)
-        held: dict[str, float] = look(self.objective, self.material, batches, self.device, self.world)
+        valid = self.material.valid
+        every = self.task.held_out_batches(valid, settings.length)
+        mine = (to_device(batch.rows(self.world.rank, self.world.size), self.device) for batch in every)
+        sums = self.world.total(held_out_sums(self.objective, mine))
+        held = figures(sums, self.task.tokens_in(valid), self.material.valid_bytes)
         if settings.metric not in held:
             held |= self.answered()
         step, value = self.progress.step, held[settings.metric]
@@ -234,10 +231,14 @@ class Training:
 
     def answered(self) -> dict[str, float]:
         """Scores of what the model itself answers: its labels, or what it writes for some held-out examples."""
-        most = None if isinstance(self.run.tokenizer, Labels) else ANSWERS
+        valid, training = self.material.valid, self.model.training
+        number = self.task.asks(valid)
+        places = spread(number, ANSWERS if self.task.writes else number)
         with gathered(self.objective):
-            found = list(answers(self.run, self.model, self.material, most=most))
-        scores = SCORES[self.material.kind]([said for said, _ in found], [wanted for _, wanted in found])
+            self.model.eval()  # nothing is dropped meanwhile
+            found = list(self.task.answers(self.model, self.run.tokenizers, valid, places, ARGMAX))
+            self.model.train(training)
+        scores = self.task.scores([said for said, _ in found], [wanted for _, wanted in found])
         return {name: score.value for name, score in scores.items()}
 
     def finish(self) -> None:
@@ -355,8 +356,8 @@ class Training:
         )
 
     def _introduce(self) -> None:
-        if left_out := skipped_line(self.material.facts):
-            self.report.say(left_out)
+        if left_out := self.material.facts["skipped"]:
+            self.report.say(f"left out {reasons(Counter(left_out))}")
         if self.progress.step >= self.settings.steps and self.progress.best is not None:
             self.report.say(f"already at step {self.progress.step:,}; give a larger --train.steps to train on")
             return
@@ -369,12 +370,21 @@ class Training:
         )
 
 
-def batches_for(material: Material, settings: Train, carry: bool) -> Batches:
-    """The batches that suit the data and the model."""
-    rows = max(1, settings.batch // settings.length)
-    if material.kind != "text":
-        source, target = material.train
-        return BUCKETS[material.kind](source, target, settings.batch, settings.seed)
-    if carry:
-        return Streams(material.train[0], rows, settings.length)
-    return Windows(material.train[0], rows, settings.length, settings.seed)
+def to_device(batch: Batch, device: torch.device) -> Batch:
+    """The batch where the model is."""
+    if device.type == "cpu":
+        return batch
+    return Batch(*(part.to(device) if isinstance(part, torch.Tensor) else part for part in batch))  # type: ignore[arg-type]
+
+
+def better(metric: str, new: float, old: float | None) -> bool:
+    return old is None or (new < old if metric in SMALLER_IS_BETTER else new > old)
+
+
+def detached(state: State) -> State:
+    """A state in full precision, with the history of its gradients cut off."""
+    return map_state(lambda leaf: leaf.detach().float() if leaf.is_floating_point() else leaf.detach(), state)
+
+
+def rounded(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(value, 5) if isinstance(value, float) else value for name, value in found.items()}

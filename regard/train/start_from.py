@@ -6,9 +6,10 @@ from pathlib import Path
 from regard.config import Classifier, LanguageModel, Recipe, Recurrent, Seq2Seq, Tagger, Transformer, Vision
 from regard.disk import write_tensors
 from regard.errors import UserError
+from regard.folder import Folder
 from regard.layers.pretrained import load_pretrained
 from regard.models.build import body
-from regard.runs import Folder, load_run
+from regard.runs import load_run
 from regard.text import save
 
 Stack = Recurrent | Transformer

@@ -12,7 +12,7 @@ from regard.data.corpora.phrases import phrases
 from regard.data.corpora.python_source import python_size, python_source
 from regard.data.corpora.scenes import COUNTS as SCENES
 from regard.data.corpora.scenes import captioned
-from regard.data.examples import SPLITS, Kind, Pair, Split
+from regard.data.examples import SPLITS, Pair, Split
 
 PHRASES: dict[Split, int] = {"train": 100_000, "valid": 1_000, "test": 1_000}
 SHORT: dict[Split, int] = {"train": 50_000, "valid": 500, "test": 500}
@@ -23,7 +23,8 @@ class BuiltIn:
     """A corpus that has a name instead of a path."""
 
     name: str
-    kind: Kind
+    kind: str
+    """Of its examples: the name of a task."""
     description: str
     measure: Callable[[], str]
     """Says how much there is. A call, for some have to look."""

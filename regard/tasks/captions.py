@@ -1,0 +1,222 @@
+"""Pictures and what people say of them: a captioner learns to say it, as a translator does from a text."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from regard.config import (
+    ModelConfig,
+    Pictures,
+    Recipe,
+    Recurrent,
+    Seq2Seq,
+    Train,
+    Transformer,
+    Vision,
+    Where,
+    from_table,
+    to_table,
+)
+from regard.config.decoding import Search
+from regard.config.looking import Recording
+from regard.data import store
+from regard.data.album import Album, read_album, write_counts
+from regard.data.batch import Batch, Batches, Captions
+from regard.data.captions import Captioned, readable, together
+from regard.data.corpora.registry import BuiltIn
+from regard.data.corpora.scenes import scenes
+from regard.data.corpus import examples_of, find, own
+from regard.data.examples import SPLITS, Split
+from regard.data.files import read_lines
+from regard.data.images import Pixels, write_pictures
+from regard.data.material import Material
+from regard.data.tables import KEYED, ending, filled, from_keys, from_tabs
+from regard.decode.describe import describe
+from regard.errors import UserError
+from regard.folder import Folder
+from regard.look.align.weights import over_source
+from regard.look.record import Record
+from regard.look.recording import of_picture
+from regard.metrics.cider import SIGNATURE, cider
+from regard.metrics.text import Score, bleu_of_several, chrf_of_several
+from regard.models.model import Model
+from regard.tasks.pointing import pointing
+from regard.tasks.sided import BUDGET
+from regard.tasks.task import ANY, LITTLE, Given, Task, Tokenizers, learn_tokenizer, need_some, reasons
+from regard.text import Tokenizer, load
+
+
+class CaptionsTask(Task):
+    """From lines `image<TAB>caption`, a .jsonl or a .csv file; images are in a folder, or else beside the file.
+
+    A second file lists the images to take, one in each line, as Flickr8k has them; its numbers behind a name
+    (`dog.jpg#0`) are no part of it.
+    """
+
+    name, title = "captions", "captioner"
+    commands = ("caption",)
+    wants = "'seq2seq' that reads pictures"
+    metrics = ("loss", "accuracy", "bleu", "chrf", "cider", "exact")
+    keys = ("image", "caption")
+    endings = (".tsv", ANY)
+    pair_of_files = True
+    reads = "picture"
+
+    # ---- from files to tokens
+
+    def from_files(self, found: list[Path], skipped: Counter[str] | None, folder: str = "") -> Iterator[Captioned]:
+        path = found[0]
+        keyed = ending(path) in KEYED
+        rows = from_keys(path, self.keys) if keyed else from_tabs(path, "the image, a tab, the caption")
+        beside = Path(os.path.expanduser(folder)) if folder else path.parent
+        if not beside.is_dir():
+            raise UserError(f"[pictures] folder '{folder}' does not exist; name the folder that the images are in")
+        return together(filled(rows, path, skipped), beside, read_lines(found[1]) if len(found) == 2 else None)
+
+    def read_from(self, folder: str, where: Where, split: Split | None) -> Iterator[Captioned]:
+        """Pictures with their captions; the pictures are in this folder."""
+        found = find(where, split)
+        return own(found, self.name, split) if isinstance(found, BuiltIn) else self.from_files(found, None, folder)
+
+    def prepare(self, folder: Folder, recipe: Recipe) -> dict[str, Any]:
+        """Tokenizer, tokens of captions, and pixels as bytes. Pictures that cannot be read are left out and counted."""
+        skipped: Counter[str] = Counter()
+
+        def examples(part: Split) -> Iterator[Captioned]:
+            read = partial(self.read_from, recipe.pictures.folder)
+            return examples_of(recipe.data, part, read, lambda example: example.name)
+
+        texts = (caption for example in examples("train") for caption in example.captions)
+        tokenizer = learn_tokenizer(folder.tokenizer, recipe.text, texts)
+        facts: dict[str, Any] = {"pictures": to_table(recipe.pictures)}
+        for part in SPLITS[:2]:
+            pictures, size = _write(folder, part, examples(part), tokenizer, recipe, skipped)
+            facts |= {f"{part}_pictures": pictures, f"{part}_bytes": size}
+        check = "[pictures] folder and the data"
+        need_some(recipe.data, facts["train_pictures"], facts["valid_pictures"], "picture", skipped, check)
+        return {**facts, "skipped": dict(skipped)}
+
+    def open(self, folder: Folder, facts: dict[str, Any]) -> Material:
+        settings, vocabulary = from_table(Pictures, facts["pictures"]), load(folder.tokenizer).vocabulary
+
+        def part(name: Split) -> tuple[Album, store.Store]:
+            album = read_album(folder.tokens(f"{name}.pixels"), folder.tokens(f"{name}.counts"), settings)
+            return album, store.read(folder.tokens(f"{name}-target"), vocabulary)
+
+        return Material(part("train"), part("valid"), facts["valid_bytes"], facts)
+
+    # ---- learning
+
+    def fits(self, model: ModelConfig) -> bool:
+        return isinstance(model, Seq2Seq) and isinstance(model.encoder, Vision)
+
+    def default_model(self, layer: str, tokens: int) -> ModelConfig:
+        dropout = 0.3 if tokens < LITTLE else 0.1
+        eyes = Vision(stages=4, width=128)
+        if layer == "transformer":
+            return Seq2Seq(eyes, Transformer(width=128, layers=2, heads=4, dropout=dropout))
+        return Seq2Seq(eyes, Recurrent(layer, width=256, layers=1, dropout=dropout))  # type: ignore[arg-type]
+
+    def batches(self, train: tuple[Any, ...], settings: Train, carry: bool) -> Batches:
+        album, target = train
+        return Captions(album, target, settings.batch, settings.seed)
+
+    def held_out_batches(self, valid: tuple[Any, ...], length: int) -> Iterator[Batch]:
+        album, target = valid
+        pictures = Captions(album, target, BUDGET, seed=0)
+        return (pictures.batch(pictures.in_order(place)) for place in range(pictures.per_epoch))
+
+    # ---- judging
+
+    def given(self, tokenizers: Tokenizers, recipe: Recipe, where: Where, split: Split | None) -> Given:
+        """In memory, with the captions as they were written."""
+        skipped: Counter[str] = Counter()
+        settings = recipe.pictures
+        found = list(readable(self.read_from(settings.folder, where, split), settings.side, skipped))
+        left_out = reasons(skipped)
+        if not found:
+            raise UserError(f"{where} has no picture that can be read ({left_out or 'it is empty'}); check the data")
+        references = [list(example.captions) for example, _ in found]
+        first = np.cumsum([0, *map(len, references)])
+        texts = [text for each in references for text in each]
+        album = Album(np.stack([pixels for _, pixels in found]), first, settings)
+        held = (album, store.gather(tokenizers[1].encode_all(texts)))
+        facts = {"pictures": len(album), **({"left_out": left_out} if left_out else {})}
+        return Given(Material((), held, sum(len(text.encode()) for text in texts)), references, facts)
+
+    def asks(self, valid: tuple[Any, ...]) -> int:
+        return len(valid[0])
+
+    def tokens_in(self, valid: tuple[Any, ...]) -> int:
+        return len(valid[1].tokens) + len(valid[1])
+
+    def answers(
+        self, model: Model, tokenizers: Tokenizers, valid: tuple[Any, ...], places: Sequence[int], search: Search
+    ) -> Iterator[tuple[str, list[str]]]:
+        """A caption, and what people said of the picture."""
+        (album, target), writer = valid, tokenizers[1]
+        pictures = (torch.from_numpy(np.array(album.pixels[i])) for i in places)  # a copy: the disk's is read-only
+        for i, found in zip(places, describe(model, writer, pictures, search), strict=True):
+            yield found[0].text, [writer.decode(target[j]) for j in range(album.first[i], album.first[i + 1])]
+
+    def scores(self, said: Sequence[str], wanted: Sequence[Sequence[str]], cased: bool = True) -> dict[str, Score]:
+        if not cased:
+            said, wanted = [text.lower() for text in said], [[text.lower() for text in each] for each in wanted]
+        right = sum(one in texts for one, texts in zip(said, wanted, strict=True))
+        return {
+            **{f"bleu_{order}": bleu_of_several(said, wanted, order, cased) for order in (1, 2, 3)},
+            "bleu": bleu_of_several(said, wanted, cased=cased),
+            "chrf": chrf_of_several(said, wanted, cased),
+            "cider": Score(cider(said, wanted), SIGNATURE),
+            "exact": Score(100 * right / max(len(said), 1)),
+        }
+
+    def further(
+        self, model: Model, tokenizer: Tokenizer, recipe: Recipe, where: Where, split: Split | None
+    ) -> dict[str, float]:
+        """On drawn scenes: whether each word looked at what it names."""
+        if where != "scenes" or not over_source(model):
+            return {}
+        scored = pointing(model, tokenizer, list(scenes(split or "test")), recipe.pictures.side)
+        return {f"pointing_{name}": value for name, value in scored._asdict().items()}
+
+    def record(self, model: Model, tokenizers: Tokenizers, asked: Any, wishes: Recording) -> Record:
+        return of_picture(model, tokenizers, asked, wishes)
+
+
+def _write(
+    folder: Folder,
+    part: Split,
+    examples: Iterator[Captioned],
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+    skipped: Counter[str],
+) -> tuple[int, int]:
+    """A part's pixels and captions. Returns how many pictures and how many bytes of text they are."""
+    tokens: list[list[int]] = []
+    counts: list[int] = []
+    size = 0
+
+    def pixels() -> Iterator[Pixels]:
+        nonlocal size
+        for example, found in readable(examples, recipe.pictures.side, skipped):
+            encoded = list(zip(example.captions, tokenizer.encode_all(list(example.captions)), strict=True))
+            short = [(text, ids) for text, ids in encoded if len(ids) <= recipe.data.longest]
+            if len(short) < len(encoded):
+                skipped[f"longer than {recipe.data.longest} tokens"] += len(encoded) - len(short)
+            if short:
+                tokens.extend(ids for _, ids in short)
+                counts.append(len(short))
+                size += sum(len(text.encode()) for text, _ in short)
+                yield found
+
+    write_pictures(folder.tokens(f"{part}.pixels"), pixels())
+    write_counts(folder.tokens(f"{part}.counts"), counts)
+    store.write(folder.tokens(f"{part}-target"), tokens, tokenizer.vocabulary)
+    return len(counts), size

@@ -1,0 +1,102 @@
+"""Pairs of a source and its target: a translator learns to write the one from the other."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import starmap
+from pathlib import Path
+from typing import Any
+
+from regard.config import ModelConfig, Recipe, Recurrent, Seq2Seq, Transducer, Transformer, Vision
+from regard.config.decoding import Search
+from regard.config.looking import Recording
+from regard.data.examples import Pair
+from regard.data.tables import KEYED, ending, filled, from_keys, from_parallel, from_tabs
+from regard.decode.batches import BATCH
+from regard.decode.probability import Pair as Asked
+from regard.decode.probability import Scored, as_pair, score_pairs
+from regard.decode.translate import Plan, hypotheses
+from regard.folder import Folder
+from regard.look.record import Record
+from regard.look.recording import of_translation
+from regard.metrics.text import Score, bleu, chrf, error_rate, exact_match
+from regard.models.model import Model
+from regard.tasks.sided import SidedTask
+from regard.tasks.task import LITTLE, Tokenizers, learn_tokenizer
+from regard.text import STOP
+
+
+class PairsTask(SidedTask):
+    """From two parallel files, a .jsonl or .csv file, or any file of lines `source<TAB>target`.
+
+    Further columns are ignored: files of translations often name the translator there.
+    """
+
+    name, title, example = "pairs", "translator", "pair"
+    commands = ("translate", "score", "align", "heads")
+    wants = "'seq2seq'"
+    metrics = ("loss", "accuracy", "bleu", "chrf", "exact")
+    keys = ("source", "target")
+    endings = (".tsv",)
+    pair_of_files = True
+    behind = (STOP,)
+
+    def from_files(self, found: list[Path], skipped: Counter[str] | None) -> Iterator[Pair]:
+        if len(found) == 2:
+            rows = from_parallel(*found)
+        elif ending(found[0]) in KEYED:
+            rows = from_keys(found[0], self.keys)
+        else:
+            rows = from_tabs(found[0])
+        return starmap(Pair, filled(rows, found[0], skipped))
+
+    def learn(self, folder: Folder, recipe: Recipe, train: list[Pair], valid: list[Pair]) -> Tokenizers:
+        if recipe.text.shared:
+            both = learn_tokenizer(folder.tokenizer, recipe.text, (text for pair in train for text in pair))
+            return both, both
+        source = learn_tokenizer(folder.source_tokenizer, recipe.text, (pair.source for pair in train))
+        return source, learn_tokenizer(folder.tokenizer, recipe.text, (pair.target for pair in train))
+
+    def references(self, examples: Sequence[Pair]) -> list[str]:
+        return [pair.target for pair in examples]
+
+    def fits(self, model: ModelConfig) -> bool:
+        return isinstance(model, Seq2Seq | Transducer) and not isinstance(model.encoder, Vision)
+
+    def default_model(self, layer: str, tokens: int) -> ModelConfig:
+        little = tokens < LITTLE
+        dropout = 0.3 if little else 0.1
+        if layer == "transformer":
+            layers, width = (3, 128) if little else (4, 256)
+            side = Transformer(width=width, layers=layers, heads=4, dropout=dropout)
+            return Seq2Seq(side, side)
+        decoder = Recurrent(layer, width=256, layers=1, dropout=dropout)  # type: ignore[arg-type]
+        return Seq2Seq(Recurrent(decoder.kind, decoder.width, decoder.layers, dropout, bidirectional=True), decoder)
+
+    def tokens_in(self, valid: tuple[Any, ...]) -> int:
+        return len(valid[1].tokens) + len(valid[1])
+
+    def answers(
+        self, model: Model, tokenizers: Tokenizers, valid: tuple[Any, ...], places: Sequence[int], search: Search
+    ) -> Iterator[tuple[str, str]]:
+        (source, target), writer = valid, tokenizers[1]
+        made = hypotheses(model, Plan(search, writer), (source[i] for i in places))
+        for i, each in zip(places, made, strict=True):
+            yield writer.decode(each[0].tokens if each else ()), writer.decode(target[i])
+
+    def scores(self, said: Sequence[str], wanted: Sequence[str], cased: bool = True) -> dict[str, Score]:
+        if not cased:
+            said, wanted = ([text.lower() for text in texts] for texts in (said, wanted))
+        return {
+            "bleu": bleu(said, wanted, cased),
+            "chrf": chrf(said, wanted, cased),
+            "exact": exact_match(said, wanted),
+            "error_rate": error_rate(said, wanted),
+        }
+
+    def record(self, model: Model, tokenizers: Tokenizers, asked: Any, wishes: Recording) -> Record:
+        return of_translation(model, tokenizers, asked, wishes)
+
+    def score(
+        self, model: Model, tokenizers: Tokenizers, asked: Iterable[str | Asked], batch: int = BATCH
+    ) -> Iterator[Scored]:
+        return score_pairs(model, tokenizers, map(as_pair, asked), batch=batch)

@@ -1,0 +1,194 @@
+"""Plain text: a language model learns to go on with it."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regard.config import LanguageModel, ModelConfig, Recipe, Recurrent, Train, Transformer, Where
+from regard.config.looking import Recording
+from regard.data import store
+from regard.data.batch import Batch, Batches, Streams, Windows
+from regard.data.corpus import examples_of, has_own_held_out, place_of
+from regard.data.examples import Split, held_out
+from regard.data.files import read_pieces, text_files
+from regard.data.material import Material
+from regard.data.tables import KEYED, ending, filled, from_keys
+from regard.decode.batches import BATCH
+from regard.decode.probability import Pair, Scored, as_text, score_texts
+from regard.errors import UserError
+from regard.folder import Folder
+from regard.look.heads.profile import Example
+from regard.look.record import Record
+from regard.look.recording import of_text
+from regard.models.model import Model
+from regard.tasks.task import ANY, LITTLE, SPREAD, Given, Task, Tokenizers, learn_tokenizer, spread
+from regard.text import START, STOP, Tokenizer, load
+
+ROWS = 16  # streams that a held-out text is read in
+
+
+class TextTask(Task):
+    """Documents, each in pieces: a file is one, a folder has one in each file, a .jsonl or .csv file in each line."""
+
+    name, title = "text", "language model"
+    commands = ("write", "score", "find", "heads")
+    wants = "'language-model'"
+    metrics = ("loss", "accuracy")
+    keys = ("text",)
+    endings = (ANY,)
+    has_source = False
+
+    # ---- from files to tokens
+
+    def can_be_in(self, found: Any, named: Iterable[str]) -> bool:
+        return found[0].is_dir() or super().can_be_in(found, named)
+
+    def from_files(self, found: list[Path], skipped: Counter[str] | None) -> Iterator[Iterator[str]]:
+        for path in found:
+            if path.is_dir():
+                yield from (read_pieces(file) for file in text_files(path, skipped))
+            elif ending(path) in KEYED:
+                yield from (iter(row) for row in filled(from_keys(path, self.keys), path, skipped))
+            else:
+                yield read_pieces(path)
+
+    def prepare(self, folder: Folder, recipe: Recipe) -> dict[str, Any]:
+        data = recipe.data
+        whole = not has_own_held_out(data) and not self._has_both_sides(recipe)
+        skipped: Counter[str] = Counter()
+
+        def documents(part: Split) -> Iterator[Iterator[str]]:
+            if whole:
+                return itertools.islice(self.read(data.train, None), (data.limit or None) if part == "train" else 0)
+
+            def read(where: Where, split: Split | None) -> Iterator[tuple[str, Iterator[str]]]:
+                return map(_with_key, self.read(where, split, skipped if part == "train" else None))
+
+            return (document for _, document in examples_of(data, part, read, lambda pair: pair[0]))
+
+        tokenizer = learn_tokenizer(folder.tokenizer, recipe.text, itertools.chain.from_iterable(documents("train")))
+        skipped.clear()  # the same files come again, to be encoded
+        sizes = {"train": 0, "valid": 0}
+
+        def encoded(part: Split) -> Iterator[list[int]]:
+            for document in documents(part):
+                tokens = [START]
+                for piece in document:
+                    tokens += tokenizer.encode(piece)
+                    sizes[part] += len(piece.encode())
+                    yield tokens
+                    tokens = []
+                yield [*tokens, STOP]
+
+        store.write(folder.tokens("train"), encoded("train"), tokenizer.vocabulary)
+        store.write(folder.tokens("valid"), encoded("valid"), tokenizer.vocabulary)
+        train = store.read(folder.tokens("train"), tokenizer.vocabulary)
+        valid = store.read(folder.tokens("valid"), tokenizer.vocabulary)
+        cut = 0
+        if len(valid.tokens) < 2:  # one long text: its end is held out
+            cut = int(len(train.tokens) * (1 - data.share))
+            end = train.tokens[cut:]
+            sizes["valid"] = len(tokenizer.decode(end[end != STOP]).encode())
+            if cut < 2 or len(train.tokens) - cut < 2:
+                raise UserError(
+                    f"{data.train} has only {len(train.tokens)} tokens, too few to train on and hold {data.share:.0%} "
+                    "out; give more text, or a [data] valid file"
+                )
+        return {"cut": cut, "train_bytes": sizes["train"], "valid_bytes": sizes["valid"], "skipped": dict(skipped)}
+
+    def _has_both_sides(self, recipe: Recipe) -> bool:
+        """Whether there are documents enough that some are held out and some are not."""
+        sides = set()
+        for key, _ in map(_with_key, self.read(recipe.data.train, None)):
+            sides.add(held_out(key, recipe.data.share))
+            if len(sides) == 2:
+                return True
+        return False
+
+    def open(self, folder: Folder, facts: dict[str, Any]) -> Material:
+        size = load(folder.tokenizer).vocabulary
+        train = store.read(folder.tokens("train"), size)
+        if facts["cut"]:
+            train, valid = train.cut(facts["cut"])
+        else:
+            valid = store.read(folder.tokens("valid"), size)
+        return Material((train,), (valid,), facts["valid_bytes"], facts)
+
+    # ---- learning
+
+    def fits(self, model: ModelConfig) -> bool:
+        return isinstance(model, LanguageModel)
+
+    def default_model(self, layer: str, tokens: int) -> ModelConfig:
+        little = tokens < LITTLE
+        if layer == "transformer":
+            layers, width = (4, 128) if little else (6, 256)
+            return LanguageModel(Transformer(width=width, layers=layers, heads=4, dropout=0.1 if little else 0.05))
+        dropout = 0.3 if little else 0.1
+        return LanguageModel(Recurrent(layer, width=256 if little else 512, layers=2, dropout=dropout))  # type: ignore[arg-type]
+
+    def batches(self, train: tuple[Any, ...], settings: Train, carry: bool) -> Batches:
+        rows = max(1, settings.batch // settings.length)
+        if carry:
+            return Streams(train[0], rows, settings.length)
+        return Windows(train[0], rows, settings.length, settings.seed)
+
+    def held_out_batches(self, valid: tuple[Any, ...], length: int) -> Iterator[Batch]:
+        batches = Streams(valid[0], ROWS, length)
+        return (batches.at(step) for step in range(batches.per_epoch))
+
+    # ---- judging and looking
+
+    def given(self, tokenizers: Tokenizers, recipe: Recipe, where: Where, split: Split | None) -> Given:
+        tokens: list[int] = []
+        size = 0
+        for document in self.read(where, split):
+            text = "".join(document)
+            tokens += [START, *tokenizers[1].encode(text), STOP]
+            size += len(text.encode())
+        return Given(Material((), (store.gather([tokens]),), size))
+
+    def tokens_in(self, valid: tuple[Any, ...]) -> int:
+        return len(valid[0].tokens)
+
+    def record(self, model: Model, tokenizers: Tokenizers, asked: Any, wishes: Recording) -> Record:
+        return of_text(model, tokenizers, asked, wishes)
+
+    def score(
+        self, model: Model, tokenizers: Tokenizers, asked: Iterable[str | Pair], batch: int = BATCH
+    ) -> Iterator[Scored]:
+        return score_texts(model, tokenizers[1], map(as_text, asked), batch=batch)
+
+    def stretches(self, valid: tuple[Any, ...], length: int) -> list[Example]:
+        tokens = valid[0].tokens
+        begins = [at * length for at in spread(max(1, len(tokens) // length), SPREAD)]
+        return [Example(None, tokens[begin : begin + length].tolist()) for begin in begins]
+
+    def beginnings(self, tokenizer: Tokenizer, valid: tuple[Any, ...], number: int) -> list[str]:
+        tokens = valid[0].tokens
+        places = [len(tokens) * place // (number + 1) for place in range(number)]
+        return [_from_a_line(tokenizer.decode(tokens[at : at + 400])) for at in places]
+
+    def documents(self, folder: Folder, recipe: Recipe, tokenizer: Tokenizer, where: Where = "") -> list[str]:
+        """Those in the data that is named, or else of a language model's test part, or else of its held-out one."""
+        where, split = (where, None) if where else place_of(recipe.data, "test")
+        if where:
+            return ["".join(document) for document in self.read(where, split)]
+        tokens = self.material(folder).valid[0].tokens
+        parts = np.split(tokens, np.flatnonzero(tokens == START))
+        return [text for text in (tokenizer.decode(part) for part in parts) if text]
+
+
+def _with_key(document: Iterator[str]) -> tuple[str, Iterator[str]]:
+    """A document and its beginning: equal documents are held out together."""
+    first = next(document, "")
+    return first[:1000], itertools.chain([first], document)
+
+
+def _from_a_line(text: str) -> str:
+    """Some of a text, from the first beginning of a line on."""
+    return text.partition("\n")[2].lstrip("\n")[:160] or text[:160]
