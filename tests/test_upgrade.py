@@ -31,7 +31,7 @@ def test_an_old_run_answers(old):
     run = load_run(old)
     assert run.recipe.train.beta2 == 0.9
     assert run.recipe.version == VERSION
-    assert run.score(["what it wrote"] if run.kind == "language model" else [("one two", "two one")])[0].tokens
+    assert run.score(["what it wrote"] if not run.task.has_source else [("one two", "two one")])[0].tokens
 
 
 def test_an_old_run_goes_on_as_the_regard_that_wrote_it_did(old, capsys):
