@@ -41,7 +41,7 @@ MAY_IMPORT = {
         *("errors", "disk", "weights", "config", "folder", "text", "data", "layers", "models", "decode"),
         *("tasks", "runs", "evaluate"),
     },
-    "page": {"errors", "config", "text", "data", "models", "decode", "look", "runs"},
+    "page": {"errors", "config", "text", "data", "layers", "models", "decode", "look", "runs"},
     "__init__": {"errors", "config", "layers", "models", "look", "decode", "runs", "page"},
     "demo": {"config", "text", "data", "decode", "runs", "look", "evaluate", "train"},
     "lab": {
