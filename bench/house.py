@@ -1,4 +1,4 @@
-"""What shape is the house in? python -m bench.house [TREE]
+"""What shape is the house in? python -m bench.house [TREE …]
 
 Lines of code by room, how deep imports go, and the counts that are to stay small. The counting functions are also what
 tests/test_architecture.py holds its laws by. Nothing is imported or run: the files are read.
@@ -346,11 +346,13 @@ def report(tree: Path) -> Iterator[tuple[str, str]]:
         yield f"JavaScript: {what}", str(len(places))
 
 
-def main(tree: Path) -> None:
-    print("| measure | |\n|---|---|")
-    for what, measured in report(tree):
-        print(f"| {what} | {measured} |")
+def main(trees: list[Path]) -> None:
+    """A column for each tree."""
+    columns = [dict(report(tree)) for tree in trees]
+    print(f"| measure |{' |' * len(columns)}\n|---|{'---|' * len(columns)}")
+    for what in dict.fromkeys(what for column in columns for what in column):
+        print(f"| {what} | {' | '.join(column.get(what, '') for column in columns)} |")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent))
+    main([Path(word) for word in sys.argv[1:]] or [Path(__file__).parent.parent])

@@ -1,12 +1,18 @@
 """The docs are true: examples run, quoted lines of code stand where the page says."""
 
+import io
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from regard.cli import main
+
 ROOT = Path(__file__).parent.parent
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+FENCED = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def test_the_readme_examples_run(capsys):
@@ -19,8 +25,8 @@ def test_the_readme_examples_run(capsys):
 
 
 def test_the_shapes_that_the_page_on_classes_and_tags_names(capsys):
-    code = "\n".join(BLOCK.findall((ROOT / "docs/patterns.md").read_text()))
-    exec(compile(code, "patterns.md", "exec"), {})
+    code = "\n".join(BLOCK.findall((ROOT / "docs/classes-and-tags.md").read_text()))
+    exec(compile(code, "classes-and-tags.md", "exec"), {})
     assert capsys.readouterr().out == "(2, 1, 10) [(2, 1, 1, 7)]\n(2, 7, 10)\n"
 
 
@@ -41,17 +47,61 @@ def test_the_lineage_quotes_the_code_as_it_is(file, line):
     assert line in (ROOT / file).read_text(), f"{file} has no line: {line}"
 
 
-def test_every_file_of_the_tree_in_the_readme_exists_and_none_is_missing():
-    text = (ROOT / "README.md").read_text()
-    tree = text[text.index("regard/\n") :]
-    names = set(re.findall(r"(\w+\.py)\b", tree))
-    files = {path.name for path in (ROOT / "regard").rglob("*.py")} - {"__init__.py"}
-    assert files - names == set(), "missing in the README's tree"
-    assert names - files - {"zoo.py"} == set(), "in the README's tree, but not in the package"
+def rooms_of_the_tree() -> dict[str, set[str]]:
+    """The files that docs/house.md names in each room; "" is the package itself."""
+    tree = (ROOT / "docs/house.md").read_text().partition("regard/\n")[2].partition("\nexamples/")[0]
+    found: dict[str, set[str]] = {}
+    room = ""
+    for line in tree.splitlines():
+        if line.startswith("  ") and line[2] != " ":
+            first = line.split()[0]
+            room = first.removesuffix("/") if first.endswith("/") else ""
+        found.setdefault(room, set()).update(re.findall(r"(\w+\.py)\b", line))
+    return found
+
+
+def test_the_tree_names_every_file_in_its_room_and_no_other():
+    package = ROOT / "regard"
+    for room, names in rooms_of_the_tree().items():
+        files = package.glob("*.py") if not room else (package / room).rglob("*.py")
+        assert names == {path.name for path in files} - {"__init__.py"}, f"docs/house.md on regard/{room}"
+    assert set(rooms_of_the_tree()) == {""} | {path.parent.name for path in package.glob("*/__init__.py")}
+
+
+def test_the_readme_leads_to_every_page():
+    linked = set(re.findall(r"\]\(docs/([^)#]+\.md)\)", (ROOT / "README.md").read_text()))
+    assert linked == {page.name for page in (ROOT / "docs").glob("*.md")}
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link can name in a page: its headings in small letters, blanks as hyphens."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_links_between_pages_lead_somewhere():
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#]+?)\)", page.read_text()):
-            if not target.startswith("http"):
-                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    for page in PAGES:
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", page.read_text()):
+            if target.startswith("http"):
+                continue
+            there = page.parent / target if target else page
+            assert there.exists(), f"{page.name} links to {target}"
+            assert not anchor or anchor in anchors(there), f"{page.name} links to #{anchor} of {there.name}"
+
+
+def commands() -> list[str]:
+    """Every `regard …` in a block of the pages, less what follows it in a pipe; not those of the lab and the demo."""
+    blocks = (block for page in PAGES for block in FENCED.findall(page.read_text()))
+    lines = (line for block in blocks for line in block.replace("\\\n", " ").splitlines())
+    found = (re.search(r"(?:^|\| )(regard (?!lab |demo|-|\.).+)", line) for line in lines)
+    return sorted({one.group(1) for one in found if one})
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_command_on_a_page_is_understood(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)  # where there is no run and no file, so that it ends as soon as it is understood
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.setattr("regard.train.loop.train", lambda *_: None)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    words = shlex.split(re.split(r" [|<>] ", command)[0], comments=True)[1:]
+    assert main([word for word in words if word != "…"]) in (0, 1), capsys.readouterr().err
