@@ -15,9 +15,11 @@ from playwright.sync_api import sync_playwright
 from regard.layers.tap import WRITTEN
 from regard.look.coding import to_bytes
 from regard.look.record import Call, Record, Seen, Sequence, Token, Top
+from regard.page.about import about
 from regard.page.answers import Answers
 from regard.page.asked import Question
 from regard.page.server import Server
+from regard.tasks import TEXT
 
 LENGTHS, LAYERS, HEADS = (64, 512), 6, 8
 ALONE = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
@@ -47,7 +49,7 @@ class Made(Answers):
 
     def runs(self) -> list[dict[str, object]]:
         return [
-            {"name": "bench", "path": "bench", "kind": "language model", "parameters": 1, "tokens": "characters",
+            {"name": "bench", "path": "bench", **about(TEXT), "parameters": 1, "tokens": "characters",
              "vocabulary": 30, "longest": 4000, "scenes": 0, "heads": {}, "cells": {}, "examples": [],
              "properties": []}
         ]  # fmt: skip
@@ -72,12 +74,13 @@ PAINT = """async (view) => {
     const { map } = await import('/static/views/map.js');
     const { heads } = await import('/static/views/heads.js');
     const { read } = await import('/static/selection.js');
+    const [run] = await (await fetch('/api/runs')).json();
     const stage = document.querySelector('#figure');
     stage.replaceChildren();
     const begin = performance.now();
-    const run = { kind: 'language model' };
     const selection = read('#head=0');
-    const look = { record: new Record(buffer), selection, choose() {}, question() {}, runs: [run], run };
+    const record = new Record(buffer, run.special, { run: 0 });
+    const look = { record, selection, choose() {}, question() {}, runs: [run], run };
     (view === 'map' ? map : heads).draw(stage, look);
     await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
     return performance.now() - begin;

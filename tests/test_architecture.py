@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from regard.tasks import TASKS
+
 ROOT = Path(__file__).parent.parent / "regard"
 # What each room may import, besides itself and what is not ours.
 MAY_IMPORT = {
@@ -41,7 +43,7 @@ MAY_IMPORT = {
         *("errors", "disk", "weights", "config", "folder", "text", "data", "layers", "models", "decode"),
         *("tasks", "runs", "evaluate"),
     },
-    "page": {"errors", "config", "text", "data", "layers", "models", "decode", "look", "runs"},
+    "page": {"errors", "special", "config", "text", "data", "layers", "models", "decode", "look", "tasks", "runs"},
     "__init__": {"errors", "config", "layers", "models", "look", "decode", "runs", "page"},
     "demo": {"config", "text", "data", "decode", "runs", "look", "evaluate", "train"},
     "lab": {
@@ -54,6 +56,7 @@ MAY_IMPORT = {
     },
 }
 FILES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
+SCRIPTS = sorted(path.relative_to(ROOT) for path in (ROOT / "page" / "static").rglob("*.js"))
 
 
 def room(path: Path) -> str:
@@ -84,6 +87,20 @@ def test_nobody_but_the_builder_asks_which_architecture(path):
         assert name not in source, f"{path} asks which architecture it is: {name}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=str)
+@pytest.mark.parametrize("path", [*FILES, *SCRIPTS], ids=str)
 def test_a_file_fits_in_the_head(path):
     assert len((ROOT / path).read_text().splitlines()) <= 400
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=str)
+def test_a_script_fits_on_the_screen(path):
+    """As ruff has it for Python: no line above 120. Where there is no node, nobody else looks."""
+    lines = (ROOT / path).read_text().splitlines()
+    assert [number for number, line in enumerate(lines, 1) if len(line) > 120] == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=str)
+def test_the_page_asks_for_no_task_by_its_name(path):
+    source = (ROOT / path).read_text()
+    for task in TASKS.values():
+        assert f"'{task.title}'" not in source, f"{path} compares '{task.title}'; what the page must know is data"

@@ -32,7 +32,7 @@ def lines(content: bytes) -> list[dict[str, Any]]:
 
 def test_runs_say_what_they_are(server, runs):
     found = json.loads(request(server, "GET", "/api/runs")[2])
-    assert [one["kind"] for one in found] == ["language model", "language model", "translator", "captioner"]
+    assert [one["task"]["name"] for one in found] == ["language model", "language model", "translator", "captioner"]
     assert found[1]["heads"] == {"layer.blocks.0.self_attention": 2}
     assert found[0]["cells"]["layer.layers.0.cells"] == 12
     assert found[0]["examples"][0]
@@ -111,9 +111,25 @@ def test_a_draw_is_the_same_for_the_same_seed(server):
 
 
 def test_writing_can_go_on_from_a_chosen_token(server, runs):
-    (chosen,) = runs[2].tokenizer.encode("four")
-    found = lines(ask(server, "/api/write", run=2, text="one two", answer=[chosen], length=3)[1])
-    assert "token" in found[0]
+    chosen = runs[0].tokenizer.encode("zz")
+    *made, _ = lines(ask(server, "/api/write", text="day 7", answer=chosen, length=3)[1])
+    written = lines(ask(server, "/api/write", text="day 7zz", length=3)[1])[:-1]
+    assert [one["token"] for one in made] == [one["token"] for one in written]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (
+            {"run": 2, "text": "one two"},
+            "only a text that goes on is written token by token; ask for a record of this translator",
+        ),
+        ({"run": 3}, "only a text that goes on is written token by token; ask for a record of this captioner"),
+        ({"text": "day", "beam": 4}, "one hypothesis is written token by token, found beam 4; ask for a record"),
+    ],
+)
+def test_what_is_known_only_at_its_end_is_not_written_twice(server, asked, said):
+    assert lines(ask(server, "/api/write", **asked)[1]) == [{"error": said}]
 
 
 def test_a_mistake_on_the_way_is_the_last_line(server):

@@ -72,7 +72,81 @@ def test_two_runs_side_by_side(tab):
     assert "transformer-seq2seq-run" in tab.text("#figure")
 
 
+# One answer
+
+
+@pytest.mark.parametrize(
+    ("family", "beam", "writings", "verb"),
+    [
+        ("rnn-attention", 4, 0, "translates"),
+        ("rnn-attention", 1, 0, "translates"),
+        ("captioner", 4, 0, "says"),
+        ("transformer-lm", 1, 1, "goes on"),
+        ("transformer-lm", 4, 0, "goes on"),
+    ],
+)
+def test_there_is_one_answer(tab, family, beam, writings, verb):
+    """What streams is recorded, and whatever else is computed comes with its record: nothing is shown and replaced."""
+    asked: list[str] = []
+    tab.page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    tab.page.add_init_script(
+        """window.seen = new Set();
+        new MutationObserver(() => {
+            const place = document.querySelector('.answer');
+            if (place) window.seen.add(place.textContent);
+        }).observe(document, { childList: true, subtree: true });"""
+    )
+    tab.open(family, view="map", beam=beam)
+    tab.until("window.seen.has(document.querySelector('.answer').textContent)")
+    answer = tab.page.evaluate("document.querySelector('.answer').textContent").removeprefix(verb)
+    seen = {one.removeprefix(verb) for one in tab.page.evaluate("[...window.seen]")}
+    assert all(answer.startswith(one) for one in seen)
+    assert asked.count("record") == 1
+    assert asked.count("write") == writings
+
+
+def test_other_measures_and_the_workbench_are_of_the_same_answer(tab):
+    tab.open("rnn-attention", view="map", beam=4)
+    rows = tab.page.locator(".heat svg text[text-anchor=end]").all_text_contents()
+    tab.page.select_option("#measure", "norms")
+    tab.page.wait_for_selector("text=none of these is the reason")
+    assert tab.page.locator(".heat svg text[text-anchor=end]").all_text_contents() == rows
+    tab.page.click("#view-workbench")
+    tab.page.click("text=this run")
+    tab.page.wait_for_selector("table.matrix:has(caption:has-text('softmax'))")
+    shown = tab.page.locator("table.matrix:has(caption:has-text('softmax')) tbody th").all_inner_texts()
+    assert shown == rows[:8]
+
+
 # Walking
+
+
+def test_from_a_cell_among_heads_to_its_ribbon_with_predictions(tab):
+    tab.open("transformer-lm", view="heads", length=0)
+    tab.page.click("text=cells")
+    tab.page.click("#cell-3")
+    tab.page.wait_for_selector("#view-ribbon[aria-current=page]")
+    tab.page.wait_for_selector(".ribbon.grid .p")
+    assert tab.page.input_value("#unit") == "3"
+    assert tab.page.locator("label:has-text('top 5 beneath') input").is_checked()
+
+
+@pytest.mark.parametrize(
+    ("family", "before", "now"),
+    [
+        ("transformer-lm", {"view": "heads", "grid": "cells"}, "#cell-0"),
+        ("lstm", {"view": "ribbon", "grid": "false"}, ".ribbon.flow"),
+        ("lstm", {"view": "memory", "map": "layer.layers.0"}, "#gates option[value='layer.layers.0'][selected]"),
+        (
+            "transformer-seq2seq",
+            {"view": "map", "map": "encoder.layer.blocks.0.self_attention"},
+            "#layer option[value='encoder.layer.blocks.0.self_attention'][selected]",
+        ),
+    ],
+)
+def test_an_address_from_before_brings_its_view_back(tab, family, before, now):
+    tab.open(family, **before)
+    tab.page.wait_for_selector(now, state="attached")
 
 
 def test_a_walk_by_keyboard_alone(tab):

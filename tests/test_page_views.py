@@ -16,7 +16,7 @@ NOT_HERE = {
     ("rnn", "heads"): "has no heads, since it never looks back: here are its cells",
     ("lstm", "map"): "No attention, no map",
     ("classifier", "finder"): "Only a language model can be searched",
-    ("classifier", "decode"): "A classifier decodes nothing",
+    ("classifier", "decode"): "A classifier decodes nothing: it reads the whole text and says one class at once",
 }
 
 

@@ -29,7 +29,8 @@ SHOTS: dict[str, tuple[str, dict[str, object]]] = {
     "map": ("translator", {"view": "map", "text": ENGLISH, "from": 3, "to": 3}),
     "map-picture": ("captioner", {"view": "map", "picture": "scene:10", "from": 2}),
     "map-long": (
-        "transformer", {"view": "map", "text": PYTHON, "length": 180, "map": "layer.blocks.1.self_attention", "head": 5}
+        "transformer",
+        {"view": "map", "text": PYTHON, "length": 180, "layer": "layer.blocks.1.self_attention", "head": 5},
     ),
     "heads": ("transformer", {"view": "heads", "text": PYTHON, "length": 12}),
     "heads-cells": (

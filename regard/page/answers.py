@@ -30,6 +30,7 @@ from regard.look.trace import Trace, trace
 from regard.look.units import cells_in, clamped, heads_in, unit_named
 from regard.models.count import count
 from regard.models.model import Model, Source
+from regard.page.about import about
 from regard.page.asked import LONGEST, MOST, Question
 from regard.page.finding import properties_of, search
 from regard.runs import Run
@@ -68,15 +69,18 @@ class Answers:
         return run.record(asked.text if picture is None else picture, wishes)
 
     def write(self, asked: Question) -> Iterator[dict[str, Any]]:
-        """The answer as it is made, token by token, each with the tokens that might have stood there."""
+        """How a text goes on, token by token, each with the tokens that might have stood there.
+
+        Every other answer, and what a beam finds, is known only at its end: it comes with its record, and once.
+        """
         run = self._run(asked)
-        if not run.task.writes:
-            raise UserError(f"a {run.task.title} answers at once, there is nothing to be written; ask for a record")
+        if run.task.has_source:
+            what = run.task.title
+            raise UserError(f"only a text that goes on is written token by token; ask for a record of this {what}")
+        if asked.beam > 1:
+            raise UserError(f"one hypothesis is written token by token, found beam {asked.beam}; ask for a record")
         tokenizer = run.tokenizer
-        reading = not run.task.has_source
-        begun = [START, *(tokenizer.encode(asked.text) if reading else []), *asked.answer]
-        tokenizer.check(begun)
-        source = None if reading else source_of(run, asked, self._picture(run, asked))
+        begun = [START, *tokenizer.encode(asked.text), *tokenizer.check(asked.answer)]
         limit = asked.length or MOST
         if run.model.longest:
             limit = min(limit, max(0, run.model.longest - len(begun) + 1))
@@ -87,9 +91,9 @@ class Answers:
             seen[:] = [scores.softmax(-1)[0]]
             return chooser(scores, rows, made)
 
-        text, model = Unfolding(tokenizer, begun, ""), run.for_long_texts if reading else run.model
+        text, model = Unfolding(tokenizer, begun, ""), run.for_long_texts
         with self._patched(asked), torch.inference_mode():
-            state = model.start(source)
+            state = model.start()
         made = stream(model, torch.tensor([begun]), state, choose, limit=limit, stop=STOP)
         while True:
             with self._patched(asked):
@@ -205,19 +209,12 @@ class Answers:
             raise UserError("this is no picture that can be read; give a JPEG, PNG, WebP, GIF, BMP or TIFF") from None
 
 
-def source_of(run: Run, asked: Question, picture: Tensor | None) -> Source:
-    """What the encoder reads."""
-    if picture is not None:
-        return Source(picture[None])
-    return Source(torch.tensor([[*run.source_tokenizer.encode(asked.text), STOP]]))
-
-
 def _described(run: Run, seen: Trace) -> dict[str, Any]:
     model = run.model
     return {
         "name": run.folder.path.name,
         "path": str(run.folder.path),
-        "kind": run.task.title,
+        **about(run.task),
         "parameters": count(model).total,
         "tokens": run.source_tokenizer.kind,
         "vocabulary": run.source_tokenizer.vocabulary,

@@ -27,8 +27,8 @@ class Question(Settings):
     """Tokens that the answer begins with, to go on from an alternative or a branch."""
     length: int = at_least(0, 0)
     """For a language model: tokens to be written behind the text."""
-    beam: int = at_least(1, 4)
-    """Hypotheses that are followed at once."""
+    beam: int = at_least(1, 1)
+    """Hypotheses that are followed at once; 1: always the most probable token."""
     off: tuple[str, ...] = ()
     """Heads that add nothing, by name: path[number]."""
     held: tuple[tuple[str, float], ...] = ()

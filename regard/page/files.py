@@ -37,7 +37,7 @@ def text_of(name: str) -> str:
 
 
 def standalone() -> str:
-    """The page with its style and modules inside; `records.js` reads what is put into the element called `saved`."""
+    """The page with its style and modules inside; `ask.js` reads what is put into the element called `saved`."""
     page = text_of("index.html")
     page = page.replace('<link rel="stylesheet" href="/static/style.css">', f"<style>\n{text_of('style.css')}</style>")
     page = page.replace("<head>", f'<head>\n<meta http-equiv="Content-Security-Policy" content="{OFFLINE}">', 1)

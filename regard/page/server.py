@@ -1,10 +1,10 @@
 """The page's server: a few files and a small interface, for this machine only.
 
 GET  /                  the page; /static/NAME its files; /standalone.html the page as one file that wants only records
-GET  /api/runs          what there is to look at: [{"name", "kind", …}]
+GET  /api/runs          what there is to look at: [{"name", "task", …}]
 GET  /api/scene?number  a built-in picture as PNG
 POST /api/record        a question → a record, the bytes of a safetensors file
-POST /api/write         a question → lines of JSON as they are made: {"text": "…"} for each token, then {"done": …}
+POST /api/write         how a text goes on → lines of JSON: {"text": "…"} for each token as it is made, then {"done": …}
 POST /api/gradients     a question → lines of JSON
 POST /api/attribution   a question → JSON
 POST /api/find          a question → lines of JSON: progress, then the table

@@ -59,7 +59,7 @@ class CaptionsTask(Task):
     (`dog.jpg#0`) are no part of it.
     """
 
-    name, title = "captions", "captioner"
+    name, title, verb = "captions", "captioner", "says"
     commands = ("caption",)
     wants = "'seq2seq' that reads pictures"
     metrics = ("loss", "accuracy", "bleu", "chrf", "cider", "exact")

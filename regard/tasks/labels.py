@@ -31,7 +31,7 @@ from regard.text import Labels, load, save
 class LabelsTask(SidedTask):
     """From a .jsonl or .csv file or lines `label<TAB>text`; `label text` if the first line has no tab."""
 
-    name, title = "labels", "classifier"
+    name, title, verb, labels = "labels", "classifier", "says", "one class"
     commands = ("classify", "heads")
     wants = "'classifier'"
     metrics: ClassVar[tuple[str, ...]] = ("loss", "accuracy", "macro_f1")

@@ -31,7 +31,7 @@ class PairsTask(SidedTask):
     Further columns are ignored: files of translations often name the translator there.
     """
 
-    name, title, example = "pairs", "translator", "pair"
+    name, title, verb, example = "pairs", "translator", "translates", "pair"
     commands = ("translate", "score", "align", "heads")
     wants = "'seq2seq'"
     metrics = ("loss", "accuracy", "bleu", "chrf", "exact")

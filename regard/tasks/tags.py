@@ -25,7 +25,7 @@ from regard.text.labels import in_step, pieces_of_words
 class TagsTask(LabelsTask):
     """From a .conllu file or from lines `word<TAB>tag` with blank lines between sentences."""
 
-    name, title = "tags", "tagger"
+    name, title, verb, labels, each = "tags", "tagger", "tags", "a tag for each token", True
     commands = ("tag", "heads")
     wants = "'tagger'"
     metrics = ("loss", "accuracy", "macro_f1", "span_f1")

@@ -53,6 +53,8 @@ class Task(ABC):
     """What data of this kind is called: `data.kind`."""
     title: ClassVar[str]
     """What people call a run that learnt from it."""
+    verb: ClassVar[str]
+    """What such a run does with what it reads."""
     commands: ClassVar[tuple[str, ...]]
     """What such a run can be asked for; what it is for comes first."""
     wants: ClassVar[str]
@@ -71,6 +73,10 @@ class Task(ABC):
     """What a run is given: a text, or a picture."""
     writes: ClassVar[bool] = True
     """Whether it answers with a text of its own, token by token; otherwise with labels, at once."""
+    labels: ClassVar[str] = ""
+    """Where it answers with labels: how many, in words."""
+    each: ClassVar[bool] = False
+    """Whether there is a label for each token."""
 
     # ---- from files to tokens
 

@@ -34,7 +34,7 @@ ROWS = 16  # streams that a held-out text is read in
 class TextTask(Task):
     """Documents, each in pieces: a file is one, a folder has one in each file, a .jsonl or .csv file in each line."""
 
-    name, title = "text", "language model"
+    name, title, verb = "text", "language model", "goes on"
     commands = ("write", "score", "find", "heads")
     wants = "'language-model'"
     metrics = ("loss", "accuracy")

@@ -1,130 +1,176 @@
 // Curves on two axes, log or plain, told apart by colour, dash and name.
 
-import { h, s, figure, showTip, hideTip } from './dom.js';
-import { lineColour, LINES } from './colour.js';
+import { LINES, lineColour } from './colour.js';
+import { h, hideTip, s, showTip } from './dom.js';
+import { figure } from './words.js';
 
 const [WIDE, TALL, LEFT, BOTTOM, TOP, RIGHT] = [820, 330, 62, 40, 14, 150];
+const MIDDLE = TOP + (TALL - BOTTOM - TOP) / 2;
 
-/** curves: [{name, values, faint}], across: what the horizontal axis counts, up: what the vertical one is. */
-export function chart({ curves, across, up, log = false, low = null, high = null, xs = null }) {
-  const every = curves.flatMap((one) => [...one.values]).filter((v) => Number.isFinite(v) && (!log || v > 0));
-  if (!every.length) return h('p.note', 'There is nothing to draw: every value is zero.');
-  const [bottom, top] = log
-    ? [Math.floor(Math.log10(Math.min(...every))), Math.ceil(Math.log10(Math.max(...every)) + 1e-9)]
-    : [low ?? Math.min(0, ...every), high ?? Math.max(...every)];
-  const longest = Math.max(...curves.map((one) => one.values.length));
-  const x = (k) => LEFT + (longest < 2 ? 0.5 : k / (longest - 1)) * (WIDE - LEFT - RIGHT);
-  const y = (v) =>
-    TALL - BOTTOM - (((log ? Math.log10(v) : v) - bottom) / Math.max(1e-9, top - bottom)) * (TALL - BOTTOM - TOP);
+/**
+ * across: what the horizontal axis counts, xs: how its places are called; up: what the vertical one is.
+ * @typedef {{name: string, values: number[]}} Curve
+ * @typedef {{curves: Curve[], across: string, up: string, log?: boolean, low?: number, high?: number,
+ *   xs?: string[]}} Wishes
+ *
+ * Where a value stands, and whether it can be drawn: zero has no logarithm.
+ * @typedef {{longest: number, x: (k: number) => number, y: (value: number) => number,
+ *   there: (value: number) => boolean, marks: [number, string][]}} Axes
+ */
+
+/** @param {Wishes} wishes */
+export function chart(wishes) {
+  const { curves, across, up } = wishes;
+  const axes = axesOf(wishes);
+  if (!axes) return h('p.note', 'There is nothing to draw: every value is zero.');
   const drawing = s('svg.chart', {
     viewBox: `0 0 ${WIDE} ${TALL}`,
     role: 'img',
     'aria-label': `${up} against ${across}`,
   });
-  const marks = log
-    ? Array.from({ length: top - bottom + 1 }, (_, i) => 10 ** (bottom + i))
-    : Array.from({ length: 5 }, (_, i) => bottom + ((top - bottom) * i) / 4);
-  const every_ = log ? Math.max(1, Math.ceil(marks.length / 7)) : 1;
-  marks.forEach((mark, i) => {
-    if (i % every_) return;
-    drawing.append(
-      s('line.grid', { x1: LEFT, x2: WIDE - RIGHT, y1: y(mark), y2: y(mark) }),
-      s(
-        'text.axis',
-        { x: LEFT - 8, y: y(mark) + 4, 'text-anchor': 'end' },
-        log ? power(Math.round(Math.log10(mark))) : figure(mark, 2),
-      ),
-    );
-  });
-  const jump = Math.max(1, Math.ceil(longest / 9));
-  for (let k = 0; k < longest; k += jump)
-    drawing.append(s('text.axis', { x: x(k), y: TALL - BOTTOM + 18, 'text-anchor': 'middle' }, xs ? xs[k] : k));
-  drawing.append(
-    s('text.axis', { x: (LEFT + WIDE - RIGHT) / 2, y: TALL - 4, 'text-anchor': 'middle' }, across),
-    s(
-      'text.axis',
-      {
-        x: 14,
-        y: TOP + (TALL - BOTTOM - TOP) / 2,
-        'text-anchor': 'middle',
-        transform: `rotate(-90 14 ${TOP + (TALL - BOTTOM - TOP) / 2})`,
-      },
-      up,
-    ),
-  );
-  const ends = [];
-  curves.forEach((one, number) => {
-    const colour = one.colour ?? lineColour(number);
-    let d = '';
-    [...one.values].forEach((v, k) => {
-      if (Number.isFinite(v) && (!log || v > 0))
-        d += `${d && !d.endsWith(' ') ? 'L' : 'M'}${x(k).toFixed(1)} ${y(v).toFixed(1)}`;
-    });
-    drawing.append(
-      s('path.curve', {
-        d,
-        stroke: colour,
-        'stroke-dasharray': one.dash ?? LINES[number % LINES.length].dash,
-        opacity: one.faint ? 0.45 : 1,
-      }),
-    );
-    const last = one.values.reduce((found, v, k) => (Number.isFinite(v) && (!log || v > 0) ? k : found), 0);
-    ends.push({ name: one.name, colour, x: x(last), y: y(one.values[last]) });
-  });
-  // Names stand at the ends of their curves, pushed apart where they would overlap.
-  ends.sort((a, b) => a.y - b.y);
-  ends.forEach((end, i) => {
-    end.label = Math.max(end.y, i ? ends[i - 1].label + 15 : TOP + 4);
-    end.at = end.x < WIDE - RIGHT - 60 ? end.x : WIDE - RIGHT;
-  });
-  for (const end of ends)
-    drawing.append(
-      s('text.axis', { x: end.at + 10, y: end.label + 4, style: { fill: end.colour } }, end.name),
-      s('line', {
-        x1: end.x + 2,
-        x2: end.at + 7,
-        y1: end.y,
-        y2: end.label,
-        stroke: end.colour,
-        'stroke-opacity': 0.35,
-      }),
-    );
-  const rule = s('line', { y1: TOP, y2: TALL - BOTTOM, stroke: 'var(--strong)', visibility: 'hidden' });
-  drawing.append(rule);
-  drawing.addEventListener('pointermove', (event) => {
-    const box = drawing.getBoundingClientRect();
-    const k = Math.round(
-      (((event.clientX - box.left) * (WIDE / box.width) - LEFT) / (WIDE - LEFT - RIGHT)) * (longest - 1),
-    );
-    if (k < 0 || k >= longest) {
-      rule.setAttribute('visibility', 'hidden');
-      hideTip();
-      return;
-    }
-    rule.setAttribute('x1', x(k));
-    rule.setAttribute('x2', x(k));
-    rule.setAttribute('visibility', 'visible');
-    showTip(
-      event.clientX,
-      event.clientY,
-      h('div', `${across.split(' ')[0]} ${xs ? xs[k] : k}`),
-      h(
-        'table.numbers',
-        curves.map((one) => h('tr', h('td', one.name), h('td.n', figure(one.values[k])))),
-      ),
-    );
-  });
-  drawing.addEventListener('pointerleave', () => {
-    rule.setAttribute('visibility', 'hidden');
-    hideTip();
-  });
+  drawing.append(...grid(axes, wishes), ...curves.map((curve, number) => line(curve, number, axes)));
+  drawing.append(...labels(curves, axes), ruler(drawing, axes, wishes));
   return drawing;
 }
 
+/**
+ * @param {Wishes} wishes
+ * @returns {Axes | null} nothing where there is nothing to draw
+ */
+function axesOf({ curves, log = false, low, high }) {
+  const there = (/** @type {number} */ v) => Number.isFinite(v) && (!log || v > 0);
+  const every = curves.flatMap((one) => one.values).filter(there);
+  if (!every.length) return null;
+  const [least, most] = [Math.min(...every), Math.max(...every)];
+  const [bottom, top] = log
+    ? [Math.floor(Math.log10(least)), Math.ceil(Math.log10(most) + 1e-9)]
+    : [low ?? Math.min(0, least), high ?? most];
+  const longest = Math.max(...curves.map((one) => one.values.length));
+  const height = (/** @type {number} */ v) => ((log ? Math.log10(v) : v) - bottom) / Math.max(1e-9, top - bottom);
+  return {
+    longest,
+    there,
+    x: (k) => LEFT + (longest < 2 ? 0.5 : k / (longest - 1)) * (WIDE - LEFT - RIGHT),
+    y: (v) => TALL - BOTTOM - height(v) * (TALL - BOTTOM - TOP),
+    marks: log ? powers(bottom, top) : quarters(bottom, top),
+  };
+}
+
+/**
+ * Powers of ten from one to another, not more than seven of them.
+ * @param {number} bottom
+ * @param {number} top
+ * @returns {[number, string][]}
+ */
+function powers(bottom, top) {
+  const every = Math.max(1, Math.ceil((top - bottom + 1) / 7));
+  const count = Math.floor((top - bottom) / every) + 1;
+  return Array.from({ length: count }, (_, i) => [10 ** (bottom + i * every), power(bottom + i * every)]);
+}
+
+/** @param {number} n */
 function power(n) {
-  return n === 0
-    ? '1'
-    : `10${String(n)
-        .replace('-', '⁻')
-        .replace(/\d/g, (d) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[d])}`;
+  const raised = String(n)
+    .replace('-', '⁻')
+    .replace(/\d/g, (d) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(d)]);
+  return n === 0 ? '1' : `10${raised}`;
+}
+
+/**
+ * @param {number} bottom
+ * @param {number} top
+ * @returns {[number, string][]}
+ */
+function quarters(bottom, top) {
+  return Array.from({ length: 5 }, (_, i) => {
+    const mark = bottom + ((top - bottom) * i) / 4;
+    return [mark, figure(mark, 2)];
+  });
+}
+
+/**
+ * Lines across with what they stand for, places below, and what both axes are.
+ * @param {Axes} axes
+ * @param {Wishes} wishes
+ */
+function grid({ x, y, longest, marks }, { across, up, xs }) {
+  const found = marks.flatMap(([mark, name]) => [
+    s('line.grid', { x1: LEFT, x2: WIDE - RIGHT, y1: y(mark), y2: y(mark) }),
+    s('text.axis', { x: LEFT - 8, y: y(mark) + 4, 'text-anchor': 'end' }, name),
+  ]);
+  const jump = Math.max(1, Math.ceil(longest / 9));
+  for (let k = 0; k < longest; k += jump) {
+    found.push(s('text.axis', { x: x(k), y: TALL - BOTTOM + 18, 'text-anchor': 'middle' }, xs ? xs[k] : k));
+  }
+  const middle = { 'text-anchor': 'middle' };
+  return [
+    ...found,
+    s('text.axis', { x: (LEFT + WIDE - RIGHT) / 2, y: TALL - 4, ...middle }, across),
+    s('text.axis', { x: 14, y: MIDDLE, ...middle, transform: `rotate(-90 14 ${MIDDLE})` }, up),
+  ];
+}
+
+/**
+ * @param {Curve} curve
+ * @param {number} number
+ * @param {Axes} axes
+ */
+function line({ values }, number, { x, y, there }) {
+  let d = '';
+  values.forEach((v, k) => {
+    if (there(v)) d += `${d ? 'L' : 'M'}${x(k).toFixed(1)} ${y(v).toFixed(1)}`;
+  });
+  return s('path.curve', { d, stroke: lineColour(number), 'stroke-dasharray': LINES[number % LINES.length].dash });
+}
+
+/**
+ * Names stand at the ends of their curves, pushed apart where they would overlap.
+ * @param {Curve[]} curves
+ * @param {Axes} axes
+ */
+function labels(curves, { x, y, there }) {
+  const ends = curves.map(({ name, values }, number) => {
+    const last = values.reduce((found, v, k) => (there(v) ? k : found), 0);
+    return { name, colour: lineColour(number), x: x(last), y: y(values[last]) };
+  });
+  ends.sort((a, b) => a.y - b.y);
+  let below = TOP + 4;
+  return ends.flatMap((end) => {
+    const place = Math.max(end.y, below);
+    below = place + 15;
+    const right = end.x < WIDE - RIGHT - 60 ? end.x : WIDE - RIGHT;
+    const from = { x1: end.x + 2, y1: end.y, x2: right + 7, y2: place };
+    return [
+      s('text.axis', { x: right + 10, y: place + 4, style: { fill: end.colour } }, end.name),
+      s('line', { ...from, stroke: end.colour, 'stroke-opacity': 0.35 }),
+    ];
+  });
+}
+
+/**
+ * A line that follows the pointer, and the numbers where it stands.
+ * @param {SVGElement} drawing
+ * @param {Axes} axes
+ * @param {Wishes} wishes
+ */
+function ruler(drawing, { longest, x }, { curves, across, xs }) {
+  const rule = s('line', { y1: TOP, y2: TALL - BOTTOM, stroke: 'var(--strong)', visibility: 'hidden' });
+  const hide = () => {
+    rule.setAttribute('visibility', 'hidden');
+    hideTip();
+  };
+  drawing.addEventListener('pointermove', (event) => {
+    const box = drawing.getBoundingClientRect();
+    const share = ((event.clientX - box.left) * (WIDE / box.width) - LEFT) / (WIDE - LEFT - RIGHT);
+    const k = Math.round(share * (longest - 1));
+    if (k < 0 || k >= longest) return hide();
+    rule.setAttribute('x1', String(x(k)));
+    rule.setAttribute('x2', String(x(k)));
+    rule.setAttribute('visibility', 'visible');
+    const rows = curves.map((one) => h('tr', h('td', one.name), h('td.n', figure(one.values[k]))));
+    const place = h('div', `${across.split(' ')[0]} ${xs ? xs[k] : k}`);
+    return showTip(event.clientX, event.clientY, place, h('table.numbers', rows));
+  });
+  drawing.addEventListener('pointerleave', hide);
+  return rule;
 }

@@ -1,5 +1,7 @@
 // Two scales that people with any colour vision can read, on light and on dark paper.
 
+/** @typedef {number[]} Colour red, green and blue, from 0 to 255 */
+
 const STOPS = {
   light: {
     weight: ['#fcfbf8', '#d3e2ef', '#8fb8da', '#3f83bb', '#14528a', '#08284d'],
@@ -15,14 +17,24 @@ const STOPS = {
   },
 };
 
+/** @returns {'light' | 'dark'} */
 export function theme() {
   return document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light';
 }
 
+/**
+ * @param {string} hex
+ * @returns {Colour}
+ */
 function parts(hex) {
-  return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  return [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
 }
 
+/**
+ * The colour at x, from 0 to 1, along some that stand at equal distances.
+ * @param {string[]} stops
+ * @param {number} x
+ */
 function between(stops, x) {
   const place = Math.min(Math.max(x, 0), 1) * (stops.length - 1);
   const left = Math.min(Math.floor(place), stops.length - 2);
@@ -30,38 +42,68 @@ function between(stops, x) {
   return a.map((value, i) => Math.round(value + (b[i] - value) * (place - left)));
 }
 
-/** From 0 (paper) to 1 (dark on light paper, bright on dark): how much weight. */
+/**
+ * From 0 (paper) to 1 (dark on light paper, bright on dark): how much weight.
+ * @param {number} x
+ */
 export function weightColour(x) {
   return between(STOPS[theme()].weight, x);
 }
 
-/** From −1 (orange) over 0 (paper) to 1 (blue): which way, and how far. */
+/**
+ * From −1 (orange) over 0 (paper) to 1 (blue): which way, and how far.
+ * @param {number} x
+ */
 export function signColour(x) {
   const { low, middle, high } = STOPS[theme()];
   return x < 0 ? between([middle, low], -x) : between([middle, high], x);
 }
 
+/** @param {Colour} colour */
 export function css([r, g, b]) {
   return `rgb(${r} ${g} ${b})`;
 }
 
-/** Text that can be read on a colour. */
+/**
+ * Text that can be read on a colour.
+ * @param {Colour} colour
+ */
 export function inkOn([r, g, b]) {
   return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? '#201e1a' : '#ffffff';
 }
 
-/** The shown strength of a weight: as it is, or its root, which lifts what is faint; `most` is drawn darkest. */
+/**
+ * A background and the text that can be read on it, as a style.
+ * @param {Colour} colour
+ */
+export function painted(colour) {
+  return { background: css(colour), color: inkOn(colour) };
+}
+
+/**
+ * One number for a pixel, as a little-endian machine reads its four bytes.
+ * @param {Colour} colour
+ */
+export function packed([r, g, b]) {
+  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+}
+
+/**
+ * The shown strength of a weight: as it is, or its root, which lifts what is faint; `most` is drawn darkest.
+ * @param {number} weight
+ * @param {string} scale
+ */
 export function strength(weight, scale, most = 1) {
   const share = most > 0 ? weight / most : 0;
   return scale === 'root' ? Math.sqrt(share) : share;
 }
 
-/** 256 colours as one number for each pixel: index i stands for weight (i / 255)², as records code it. */
+/**
+ * 256 colours as one number for each pixel: index i stands for weight (i / 255)², as records code it.
+ * @param {string} scale
+ */
 export function table(scale, most = 1) {
-  return Uint32Array.from({ length: 256 }, (_, i) => {
-    const [r, g, b] = weightColour(strength((i / 255) ** 2, scale, most));
-    return (255 << 24) | (b << 16) | (g << 8) | r;
-  });
+  return Uint32Array.from({ length: 256 }, (_, i) => packed(weightColour(strength((i / 255) ** 2, scale, most))));
 }
 
 /** One colour for each run, told apart by any eye, and by dashes as well. */
@@ -73,6 +115,7 @@ export const LINES = [
   { light: '#8a3c78', dark: '#e39ad2', dash: '4 2' },
 ];
 
+/** @param {number} number */
 export function lineColour(number) {
   return LINES[number % LINES.length][theme()];
 }

@@ -1,41 +1,130 @@
 // A heat map from canvas: any size, masked cells hatched, labels as text, a hover that redraws nothing.
 
-import { h, s, short, showTip, hideTip, figure } from './dom.js';
-import { table, signColour } from './colour.js';
+import { packed, signColour, table } from './colour.js';
+import { canvasOf, h, hideTip, s, showTip } from './dom.js';
+import { figure, short } from './words.js';
+
+/** @import { Attention, Token } from './record.js' */
+/** @import { Part } from './dom.js' */
 
 const CHARACTER = 7.3; // width of a label's letters in pixels
 const FEWEST = 12; // pixels between two labels
 
-/** The picture of some weights, one pixel for each: row by row. */
+/**
+ * How numbers become colours: `most` is the darkest; signed, they go to both sides of 0.
+ * @typedef {{scale?: string, most?: number, signed?: boolean}} Inks
+ *
+ * @typedef {{weights: Float32Array, rows: number, columns: number, names: {rows: Token[], columns: Token[]}}} Grid
+ *
+ * at: the cell that is chosen, column −1: its whole row; pick: what happens when one is; tip: what is said beside the
+ * pointer; room: how wide it may be, in pixels; axes: what rows and columns are.
+ * @typedef {Grid & Inks & {causal?: boolean, at?: [number, number] | null,
+ *   pick?: (row: number, column: number) => void, tip?: (row: number, column: number) => Part,
+ *   room?: number, zoom?: number, axes?: [string, string], id?: string}} Wishes
+ *
+ * Where things stand, in pixels: labels to the left and on top, and the side of a cell.
+ * @typedef {{left: number, top: number, cell: number, width: number, height: number, flat: boolean,
+ *   rowNames: string[], columnNames: string[]}} Layout
+ */
+
+/**
+ * The picture of some weights, one pixel for each: row by row.
+ * @param {Float32Array} weights
+ * @param {number} rows
+ * @param {number} columns
+ * @param {Inks} inks
+ */
 export function raw(weights, rows, columns, { scale = 'linear', most = 1, signed = false } = {}) {
-  const canvas = document.createElement('canvas');
-  [canvas.width, canvas.height] = [columns, rows];
-  const context = canvas.getContext('2d', { willReadFrequently: true });
+  const [canvas, context] = canvasOf(columns, rows, { willReadFrequently: true });
   const image = context.createImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
   if (signed) {
     const colours = Uint32Array.from({ length: 511 }, (_, i) => packed(signColour((i - 255) / 255)));
-    for (let i = 0; i < pixels.length; i++)
-      pixels[i] = colours[255 + Math.round(255 * Math.max(-1, Math.min(1, weights[i] / most)))];
+    const place = (/** @type {number} */ x) => 255 + Math.round(255 * Math.max(-1, Math.min(1, x / most)));
+    for (let i = 0; i < pixels.length; i++) pixels[i] = colours[place(weights[i])];
   } else {
     const colours = table(scale, most);
-    for (let i = 0; i < pixels.length; i++)
-      pixels[i] = colours[Math.round(255 * Math.sqrt(Math.min(1, Math.max(0, weights[i]))))];
+    const place = (/** @type {number} */ x) => Math.round(255 * Math.sqrt(Math.min(1, Math.max(0, x))));
+    for (let i = 0; i < pixels.length; i++) pixels[i] = colours[place(weights[i])];
   }
   context.putImageData(image, 0, 0);
   return canvas;
 }
 
-function packed([r, g, b]) {
-  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+/**
+ * A map with labels, a cross that follows the pointer, and keys that walk over it.
+ * @param {Wishes} wishes
+ */
+export function heatmap(wishes) {
+  const { weights, rows, columns } = wishes;
+  const picture = raw(weights, rows, columns, wishes);
+  const layout = layoutOf(wishes);
+  const { left, top, width, height } = layout;
+  const edge = left + width + 60; // columns' names lean to the right
+  const drawing = s('svg', { width: edge, height: top + height + 4, 'aria-hidden': 'true' });
+  const cross = crossOf(layout);
+  drawing.append(...labels(wishes, layout), s('rect', { x: left, y: top, width, height, ...FRAME }));
+  drawing.append(cross.element, chosen(wishes, layout));
+  const grip = gripOf(wishes, layout, cross);
+  const element = h('div.heat', { style: { width: `${edge}px` } }, painted(picture, wishes, layout), drawing, grip);
+  return Object.assign(element, { raw: picture, cell: layout.cell });
 }
 
-/** Diagonal lines over what could not be looked at. */
-export function hatch(context, colour) {
-  const tile = document.createElement('canvas');
+const FRAME = { fill: 'none', stroke: 'var(--line)' };
+const HAIR = { fill: 'none', stroke: 'var(--ink)', 'stroke-opacity': 0.55 };
+const CHOSEN = { fill: 'none', stroke: 'var(--warm)', 'stroke-width': 2 };
+
+/**
+ * @param {Wishes} wishes
+ * @returns {Layout}
+ */
+function layoutOf({ rows, columns, names, room = 700, zoom = 1 }) {
+  const rowNames = names.rows.map((token) => short(token.text));
+  const columnNames = names.columns.map((token) => short(token.text));
+  const left = 26 + CHARACTER * Math.min(14, Math.max(3, ...rowNames.map((name) => name.length)));
+  const longer = Math.max(rows, columns);
+  const fitting = longer <= 64 ? Math.max(13, 560 / rows) : 640 / longer;
+  const cell = zoom * Math.max(1, Math.min(38, (room - left - 8) / columns, fitting));
+  const longest = Math.max(...columnNames.map((name) => name.length), 2);
+  const flat = longest <= 3 && cell >= 22; // else names lean
+  const top = 24 + CHARACTER * Math.min(14, longest) * (flat ? 0.4 : 0.86);
+  return { left, top, cell, width: columns * cell, height: rows * cell, flat, rowNames, columnNames };
+}
+
+/**
+ * The picture in its size, hatched where nothing could be looked at.
+ * @param {HTMLCanvasElement} picture
+ * @param {Wishes} wishes
+ * @param {Layout} layout
+ */
+function painted(picture, { rows, columns, causal }, { left, top, cell, width, height }) {
+  const ratio = window.devicePixelRatio || 1;
+  const pixels = (/** @type {number} */ side) => Math.max(1, Math.round(side * ratio));
+  const [canvas, context] = canvasOf(pixels(width), pixels(height));
+  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+  Object.assign(canvas.style, { marginLeft: `${left}px`, marginTop: `${top}px` });
+  context.imageSmoothingEnabled = false;
+  context.drawImage(picture, 0, 0, canvas.width, canvas.height);
+  if (!causal) return canvas;
+  const style = getComputedStyle(document.documentElement);
+  for (const ink of [style.getPropertyValue('--paper'), hatch(context, style.getPropertyValue('--hatch'))]) {
+    context.scale(canvas.width / width, canvas.height / height);
+    later(context, rows, columns, cell);
+    context.fillStyle = ink;
+    context.fill();
+    context.setTransform(1, 0, 0, 1, 0, 0);
+  }
+  return canvas;
+}
+
+/**
+ * Diagonal lines over what could not be looked at.
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} colour
+ */
+function hatch(context, colour) {
   const size = 6 * (window.devicePixelRatio || 1);
-  [tile.width, tile.height] = [size, size];
-  const pen = tile.getContext('2d');
+  const [tile, pen] = canvasOf(size, size);
   pen.strokeStyle = colour;
   pen.lineWidth = size / 7;
   pen.beginPath();
@@ -44,139 +133,92 @@ export function hatch(context, colour) {
     pen.lineTo(shift + size, 0);
   }
   pen.stroke();
-  return context.createPattern(tile, 'repeat');
-}
-
-/** The area right of the diagonal as a path, in cells of a size. */
-function later(context, rows, columns, cell) {
-  context.beginPath();
-  for (let t = 0; t < rows; t++)
-    if (t + 1 < columns) context.rect((t + 1) * cell, t * cell, (columns - t - 1) * cell, cell);
+  return /** @type {CanvasPattern} */ (context.createPattern(tile, 'repeat'));
 }
 
 /**
- * options: weights, rows, columns, names {rows, columns}, causal, scale, most, signed, at [row, column], pick(row, column),
- * tip(row, column) → nodes, room in pixels, axes [from, to], id.
+ * The area right of the diagonal as a path, in cells of a size.
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} rows
+ * @param {number} columns
+ * @param {number} cell
  */
-export function heatmap(options) {
-  const {
-    weights,
-    rows,
-    columns,
-    names,
-    causal = false,
-    at,
-    pick,
-    tip,
-    room = 700,
-    axes = ['from ↓', 'to →'],
-    id = 'grip',
-    zoom = 1,
-  } = options;
-  const picture = raw(weights, rows, columns, options);
-  const rowNames = names.rows.map((token) => short(token.text));
-  const columnNames = names.columns.map((token) => short(token.text));
-  const left = 26 + CHARACTER * Math.min(14, Math.max(3, ...rowNames.map((name) => name.length)));
-  const cell =
-    zoom *
-    Math.max(
-      1,
-      Math.min(
-        38,
-        (room - left - 8) / columns,
-        Math.max(columns, rows) <= 64 ? Math.max(13, 560 / rows) : 640 / Math.max(rows, columns),
-      ),
-    );
-  const tall = Math.max(...columnNames.map((name) => name.length), 2);
-  const top = 24 + CHARACTER * Math.min(14, tall) * (cell < 22 || tall > 3 ? 0.86 : 0.4);
-  const [width, height] = [columns * cell, rows * cell];
-  const ratio = window.devicePixelRatio || 1;
-  const canvas = h('canvas', {
-    style: { width: `${width}px`, height: `${height}px`, 'margin-left': `${left}px`, 'margin-top': `${top}px` },
-  });
-  [canvas.width, canvas.height] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
-  const context = canvas.getContext('2d');
-  context.imageSmoothingEnabled = false;
-  context.drawImage(picture, 0, 0, canvas.width, canvas.height);
-  if (causal) {
-    const style = getComputedStyle(document.documentElement);
-    context.scale(canvas.width / width, canvas.height / height);
-    later(context, rows, columns, cell);
-    context.fillStyle = style.getPropertyValue('--paper');
-    context.fill();
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    const pattern = hatch(context, style.getPropertyValue('--hatch'));
-    context.scale(canvas.width / width, canvas.height / height);
-    later(context, rows, columns, cell);
-    context.fillStyle = pattern;
-    context.fill();
+function later(context, rows, columns, cell) {
+  context.beginPath();
+  for (let t = 0; t < Math.min(rows, columns - 1); t++) {
+    context.rect((t + 1) * cell, t * cell, (columns - t - 1) * cell, cell);
   }
-  const edge = left + width + 60;
-  const drawing = s('svg', { width: edge, height: top + height + 4, 'aria-hidden': 'true' });
+}
+
+/**
+ * The names of rows and columns, as many as fit, and of the axes.
+ * @param {Wishes} wishes
+ * @param {Layout} layout
+ */
+function labels({ rows, columns, names, axes = ['from ↓', 'to →'] }, layout) {
+  const { left, top, cell, width, flat, rowNames, columnNames } = layout;
   const every = Math.max(1, Math.ceil(FEWEST / cell));
   const size = Math.min(13, Math.max(10, cell * 0.62));
-  for (let t = 0; t < rows; t += every)
-    drawing.append(
-      s(
-        'text',
-        {
-          x: left - 6,
-          y: top + (t + 0.5) * cell + size * 0.36,
-          'text-anchor': 'end',
-          'font-size': size,
-          class: names.rows[t].special ? 'faint' : '',
-        },
-        rowNames[t],
-      ),
-    );
+  const ink = (/** @type {Token} */ token) => ({ 'font-size': size, class: token.special ? 'faint' : '' });
+  const found = [];
+  for (let t = 0; t < rows; t += every) {
+    const place = { x: left - 6, y: top + (t + 0.5) * cell + size * 0.36, 'text-anchor': 'end' };
+    found.push(s('text', place, ink(names.rows[t]), rowNames[t]));
+  }
   for (let i = 0; i < columns; i += every) {
     const [x, y] = [left + (i + 0.5) * cell, top - 6];
-    const flat = tall <= 3 && cell >= 22;
-    drawing.append(
-      s(
-        'text',
-        {
-          x: flat ? x : x + 3,
-          y,
-          'font-size': size,
-          'text-anchor': flat ? 'middle' : 'start',
-          transform: flat ? null : `rotate(-55 ${x} ${y})`,
-          class: names.columns[i].special ? 'faint' : '',
-        },
-        columnNames[i],
-      ),
-    );
+    const place = flat ? { x, y, 'text-anchor': 'middle' } : { x: x + 3, y, transform: `rotate(-55 ${x} ${y})` };
+    found.push(s('text', place, ink(names.columns[i]), columnNames[i]));
   }
-  drawing.append(
-    s('text.axis', { x: 0, y: top - 8 }, axes[0]),
-    s('text.axis', { x: left + width / 2, y: 11, 'text-anchor': 'middle' }, axes[1]),
-  );
-  drawing.append(s('rect', { x: left, y: top, width, height, fill: 'none', stroke: 'var(--line)' }));
-  const cross = s('g', { visibility: 'hidden' });
+  found.push(s('text.axis', { x: 0, y: top - 8 }, axes[0]));
+  found.push(s('text.axis', { x: left + width / 2, y: 11, 'text-anchor': 'middle' }, axes[1]));
+  return found;
+}
+
+/**
+ * A frame around the row and the column of a cell.
+ * @param {Layout} layout
+ */
+function crossOf({ left, top, cell, width, height }) {
   const [across, down] = [
-    s('rect', { fill: 'none', stroke: 'var(--ink)', 'stroke-opacity': 0.55 }),
-    s('rect', { fill: 'none', stroke: 'var(--ink)', 'stroke-opacity': 0.55 }),
+    s('rect', HAIR, { x: left, width, height: cell }),
+    s('rect', HAIR, { y: top, width: cell, height }),
   ];
-  cross.append(across, down);
-  const chosen = s('rect', { fill: 'none', stroke: 'var(--warm)', 'stroke-width': 2, visibility: 'hidden' });
-  drawing.append(cross, chosen);
-  const place = (rect, x, y, w, tallness) =>
-    Object.entries({ x, y, width: w, height: tallness }).forEach(([key, value]) => rect.setAttribute(key, value));
-  const mark = (row, column) => {
-    place(across, left, top + row * cell, width, cell);
-    place(down, left + column * cell, top, cell, height);
-    cross.setAttribute('visibility', 'visible');
+  const element = s('g', { visibility: 'hidden' }, across, down);
+  return {
+    element,
+    show(/** @type {number} */ row, /** @type {number} */ column) {
+      across.setAttribute('y', String(top + row * cell));
+      down.setAttribute('x', String(left + column * cell));
+      element.setAttribute('visibility', 'visible');
+    },
+    hide: () => element.setAttribute('visibility', 'hidden'),
   };
-  if (at && at[0] >= 0 && at[0] < rows && at[1] < columns) {
-    place(
-      chosen,
-      left + Math.max(0, at[1]) * cell - 0.5,
-      top + at[0] * cell - 0.5,
-      (at[1] < 0 ? columns : 1) * cell + 1,
-      cell + 1,
-    );
-    chosen.setAttribute('visibility', 'visible');
-  }
+}
+
+/**
+ * A frame around the cell that is chosen, or its row.
+ * @param {Wishes} wishes
+ * @param {Layout} layout
+ */
+function chosen({ at, rows, columns }, { left, top, cell }) {
+  if (!at || at[0] < 0 || at[0] >= rows || at[1] >= columns) return s('g');
+  const place = { x: left + Math.max(0, at[1]) * cell - 0.5, y: top + at[0] * cell - 0.5 };
+  return s('rect', CHOSEN, place, { width: (at[1] < 0 ? columns : 1) * cell + 1, height: cell + 1 });
+}
+
+/** @type {{[key: string]: [number, number]}} */
+const STEP = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/**
+ * What lies over the map and feels the pointer and the keys.
+ * @param {Wishes} wishes
+ * @param {Layout} layout
+ * @param {ReturnType<typeof crossOf>} cross
+ */
+function gripOf(wishes, layout, cross) {
+  const { rows, columns, at, pick, tip = tipOf(wishes), id = 'grip' } = wishes;
+  const { left, top, width, height, cell } = layout;
   const grip = h('div.grip', {
     id,
     tabindex: 0,
@@ -184,83 +226,87 @@ export function heatmap(options) {
     'aria-label': `${rows} rows, ${columns} columns; arrow keys move, Enter selects`,
     style: { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` },
   });
-  const content =
-    tip ||
-    ((row, column) => [
-      h('span.big', figure(weights[row * columns + column])),
-      h('div', 'from ', h('b', rowNames[row]), ' to ', h('b', columnNames[column])),
+  const inside = (/** @type {number} */ row, /** @type {number} */ column) =>
+    /** @type {[number, number]} */ ([
+      Math.min(rows - 1, Math.max(0, row)),
+      Math.min(columns - 1, Math.max(0, column)),
     ]);
-  const under = (event) => {
+  const under = (/** @type {MouseEvent} */ event) => {
     const box = grip.getBoundingClientRect();
-    return [
-      Math.min(rows - 1, Math.max(0, Math.floor((event.clientY - box.top) / cell))),
-      Math.min(columns - 1, Math.max(0, Math.floor((event.clientX - box.left) / cell))),
-    ];
+    return inside(Math.floor((event.clientY - box.top) / cell), Math.floor((event.clientX - box.left) / cell));
   };
   grip.addEventListener('pointermove', (event) => {
-    const [row, column] = under(event);
-    mark(row, column);
-    showTip(event.clientX, event.clientY, content(row, column));
+    cross.show(...under(event));
+    showTip(event.clientX, event.clientY, tip(...under(event)));
   });
   grip.addEventListener('pointerleave', () => {
-    cross.setAttribute('visibility', 'hidden');
+    cross.hide();
     hideTip();
   });
   grip.addEventListener('blur', hideTip);
-  let now = at && at[0] >= 0 ? [Math.min(rows - 1, at[0]), Math.min(columns - 1, Math.max(0, at[1]))] : [0, 0];
-  const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  let now = at && at[0] >= 0 ? inside(...at) : inside(0, 0);
   grip.addEventListener('keydown', (event) => {
-    if (step[event.key] && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      now = [
-        Math.min(rows - 1, Math.max(0, now[0] + step[event.key][0])),
-        Math.min(columns - 1, Math.max(0, now[1] + step[event.key][1])),
-      ];
-      mark(...now);
-      const box = grip.getBoundingClientRect();
-      showTip(box.left + (now[1] + 0.5) * cell, box.top + (now[0] + 0.5) * cell, content(...now));
-      event.preventDefault();
-      event.stopPropagation();
-    } else if (event.key === 'Enter' && pick) pick(...now);
+    if (event.key === 'Enter') pick?.(...now);
+    if (!STEP[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+    now = inside(now[0] + STEP[event.key][0], now[1] + STEP[event.key][1]);
+    cross.show(...now);
+    const box = grip.getBoundingClientRect();
+    showTip(box.left + (now[1] + 0.5) * cell, box.top + (now[0] + 0.5) * cell, tip(...now));
+    event.preventDefault();
+    event.stopPropagation();
   });
   if (pick) grip.addEventListener('click', (event) => pick(...under(event)));
-  const element = h('div.heat', { style: { width: `${edge}px` } }, canvas, drawing, grip);
-  element.raw = picture;
-  element.cell = cell;
-  return element;
+  return grip;
 }
 
-/** What the colours mean. */
+/**
+ * The number of a cell, and whose it is.
+ * @param {Grid} grid
+ * @returns {(row: number, column: number) => Part}
+ */
+export function tipOf({ weights, columns, names }) {
+  return (row, column) => [
+    h('span.big', figure(weights[row * columns + column])),
+    h('div', 'from ', h('b', short(names.rows[row].text, 24)), ' to ', h('b', short(names.columns[column].text, 24))),
+  ];
+}
+
+/**
+ * What the colours mean.
+ * @param {Inks & {causal?: boolean}} inks
+ */
 export function legend({ scale = 'linear', most = 1, signed = false, causal = false }) {
-  const values = Float32Array.from({ length: 128 }, (_, i) => (signed ? (i / 127) * 2 - 1 : i / 127) * most);
+  const value = (/** @type {number} */ share) => (signed ? share * 2 - 1 : share) * most;
+  const values = Float32Array.from({ length: 128 }, (_, i) => value(i / 127));
   const canvas = raw(values, 1, 128, { scale, most, signed });
   canvas.setAttribute('aria-hidden', 'true');
-  return h(
-    'span.legend',
-    h('span', signed ? figure(-most, 2) : '0'),
-    canvas,
-    h('span', figure(most, 2), scale === 'root' ? ' (root scale)' : ''),
-    causal && [h('span.swatch.hatched'), 'could not look'],
-  );
+  const [low, high] = [signed ? figure(-most, 2) : '0', figure(most, 2)];
+  const root = scale === 'root' ? ' (root scale)' : '';
+  const masked = causal && [h('span.swatch.hatched'), 'could not look'];
+  return h('span.legend', h('span', low), canvas, h('span', high, root), masked);
 }
 
-/** A small picture: the largest weight in each block, so that a lone bright cell is never lost. */
+/**
+ * A small picture: the largest weight in each block, so that a lone bright cell is never lost.
+ * @param {Attention} attention
+ * @param {number} head
+ * @param {number} side
+ * @param {string} scale
+ */
 export function thumbnail(attention, head, side, scale) {
-  const { rows, columns } = attention;
+  const { rows, columns, causal, exact, blob } = attention;
   const [tall, wide] = [Math.min(rows, side), Math.min(columns, side)];
-  const { data } = attention.record.blob(attention.blob);
-  const begin = head * rows * columns;
   const small = new Float32Array(tall * wide);
   const column = Uint16Array.from({ length: columns }, (_, i) => Math.floor((i * wide) / columns));
   for (let t = 0; t < rows; t++) {
     const line = Math.floor((t * tall) / rows) * wide;
-    const from = begin + t * columns;
-    const end = attention.causal ? Math.min(columns, t + 1) : columns;
+    const from = (head * rows + t) * columns;
+    const end = causal ? Math.min(columns, t + 1) : columns;
     for (let i = 0; i < end; i++) {
-      const value = data[from + i];
       const place = line + column[i];
-      if (value > small[place]) small[place] = value;
+      if (blob.data[from + i] > small[place]) small[place] = blob.data[from + i];
     }
   }
-  if (!attention.exact) for (let i = 0; i < small.length; i++) small[i] = (small[i] * small[i]) / 65025;
+  if (!exact) for (let i = 0; i < small.length; i++) small[i] = (small[i] * small[i]) / 65025;
   return raw(small, tall, wide, { scale });
 }

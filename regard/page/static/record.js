@@ -1,62 +1,60 @@
-// A record: the header and typed blobs of one pass through a model, read as they are (a safetensors file).
+// A record: everything a view asks of one pass through a model.
 
-const TYPES = {
-  F64: Float64Array,
-  F32: Float32Array,
-  F16: Uint16Array,
-  I64: BigInt64Array,
-  I32: Int32Array,
-  I16: Int16Array,
-  I8: Int8Array,
-  U8: Uint8Array,
-  BOOL: Uint8Array,
-};
-const SPECIAL = 4; // tokens that stand for no text have the numbers below
+import { Broken, readTensors } from './blobs.js';
 
-export class Broken extends Error {}
+/** @import { Question } from './ask.js' */
+/** @import { Blob } from './blobs.js' */
 
-/** {metadata, blob(name) → {shape, data}} from the bytes of a file. */
-export function readTensors(buffer) {
-  if (buffer.byteLength < 8) throw new Broken('this is no record: it is shorter than its own header');
-  const length = Number(new DataView(buffer).getBigUint64(0, true));
-  if (length > buffer.byteLength - 8) throw new Broken('this record is cut short; ask for it again');
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
-  const begin = 8 + length;
-  const blob = (name) => {
-    const found = header[name];
-    if (!found) return null;
-    const [from, to] = found.data_offsets;
-    const kind = TYPES[found.dtype];
-    const aligned = (begin + from) % kind.BYTES_PER_ELEMENT === 0;
-    const data = aligned
-      ? new kind(buffer, begin + from, (to - from) / kind.BYTES_PER_ELEMENT)
-      : new kind(buffer.slice(begin + from, begin + to));
-    return { shape: found.shape, data: found.dtype === 'F16' ? halves(data) : data };
-  };
-  return { metadata: header.__metadata__ || {}, blob };
-}
+/**
+ * Which tokens stand for no text: those below `count`; `stop` ends a text.
+ * @typedef {{count: number, stop: number}} Special
+ *
+ * As a file has a token: its bytes in hexadecimal, and how many stand before it.
+ * @typedef {{id: number, label: string, piece: string, begin: number}} Written
+ *
+ * With the text it adds, and the word between blanks that it belongs to; −1: to none.
+ * @typedef {{id: number, text: string, special: boolean, word: number, piece?: string, begin?: number}} Token
+ *
+ * @typedef {{tokens: Written[], text: string, grid: number}} Sequence
+ * @typedef {{source?: Sequence, written: Sequence}} Sequences
+ * @typedef {'source' | 'written'} Side
+ * @typedef {'fed' | 'predicted'} Reading
+ *
+ * What passed at one tap: what it is, and of which layer. Axes: H heads, T rows, S columns, D cells.
+ * @typedef {{axes: string[], role: string, layer: string, rows: Side, columns: Side | '', reading: Reading,
+ *   causal: boolean, coding: 'root' | 'exact', group: 'cross' | 'self' | 'encoder' | ''}} Seen
+ *
+ * One call of the model: so many positions were computed, so many reused; the bytes of the state behind it.
+ * @typedef {{computed: number, reused: number, bytes: number}} Call
+ *
+ * A token that a beam search considered, behind its parent; −1: the prompt.
+ * @typedef {{parent: number, token: number, log: number, total: number, fate: 'kept' | 'pruned' | 'finished'}} Node
+ */
 
-let half = null;
-
-/** Sixteen-bit numbers as ordinary ones, by a table of all there are. */
-function halves(data) {
-  half ||= Float32Array.from({ length: 65536 }, (_, bits) => {
-    const sign = bits >> 15 ? -1 : 1;
-    const exponent = (bits >> 10) & 31;
-    const rest = bits & 1023;
-    if (exponent === 0) return sign * rest * 2 ** -24;
-    return exponent === 31 ? (rest ? NaN : sign * Infinity) : sign * (1 + rest / 1024) * 2 ** (exponent - 15);
-  });
-  return Float32Array.from(data, (bits) => half[bits]);
-}
-
+/** @param {string} text */
 function unhex(text) {
-  return Uint8Array.from({ length: text.length / 2 }, (_, i) => parseInt(text.slice(2 * i, 2 * i + 2), 16));
+  return Uint8Array.from({ length: text.length / 2 }, (_, i) => Number.parseInt(text.slice(2 * i, 2 * i + 2), 16));
 }
 
-/** Tokens with the text each adds, and the word between blanks that it belongs to; −1: to none. */
-function tokensOf(sequence) {
+/**
+ * The regions of a picture by their places, row · column.
+ * @param {Written} token
+ * @param {number} grid
+ * @returns {Token}
+ */
+function region(token, grid) {
+  const [row, column] = [Math.floor(token.id / grid), token.id % grid];
+  return { ...token, text: `${row + 1}·${column + 1}`, special: false, word: token.id };
+}
+
+/**
+ * @param {Sequence | undefined} sequence
+ * @param {Special} special
+ * @returns {Token[]}
+ */
+function tokensOf(sequence, { count }) {
   if (!sequence) return [];
+  if (sequence.grid) return sequence.tokens.map((token) => region(token, sequence.grid));
   let [begun, inside] = [0, false];
   return sequence.tokens.map((token) => {
     const raw = unhex(token.piece);
@@ -68,58 +66,80 @@ function tokensOf(sequence) {
       if (!blank) word = begun - 1;
       inside = !blank;
     }
-    if (sequence.grid)
-      return {
-        ...token,
-        text: `${Math.floor(token.id / sequence.grid) + 1}·${(token.id % sequence.grid) + 1}`,
-        special: false,
-        word: token.id,
-      };
-    const special = token.id < SPECIAL;
-    return {
-      ...token,
-      text: special || !raw.length || text.includes('\uFFFD') ? token.label : text,
-      special,
-      word: special ? -1 : word,
-    };
+    const special = token.id < count;
+    const unreadable = special || !raw.length || text.includes('\uFFFD');
+    return { ...token, text: unreadable ? token.label : text, special, word: special ? -1 : word };
   });
 }
 
 /** Everything a view asks of one pass. `written` begins with the start token: step t fed its token t. */
 export class Record {
-  constructor(buffer) {
+  /**
+   * @param {ArrayBuffer} buffer
+   * @param {Special} special
+   * @param {Question} asked what it answers: asked again, it is the same pass
+   */
+  constructor(buffer, special, asked) {
     const { metadata, blob } = readTensors(buffer);
     if (!metadata['regard.record']) throw new Broken('this file has tensors, but no record');
     const header = JSON.parse(metadata['regard.record']);
-    this.buffer = buffer;
-    this.kind = header.kind;
-    this.about = header.about;
+    /** @type {Sequences} */
+    const sequences = header.sequences;
+    /** @type {[string, Seen][]} */
+    const seen = Object.entries(header.seen);
+    this.seen = seen;
+    this.special = special;
+    this.asked = asked;
+    /** @type {{[id: string]: string}} */
     this.names = header.names;
+    /** @type {Call[]} */
     this.calls = header.calls;
+    /** @type {Node[]} */
     this.tree = header.tree;
-    this.best = header.best;
+    this.source = tokensOf(sequences.source, special);
+    this.written = tokensOf(sequences.written, special);
+    this.texts = { source: sequences.source?.text || '', written: sequences.written.text };
+    this.grid = sequences.source?.grid || 0;
     this._blob = blob;
+    /** @type {Map<string, Blob | null>} */
     this._kept = new Map();
-    this.source = tokensOf(header.sequences.source);
-    this.written = tokensOf(header.sequences.written);
-    this.texts = { source: header.sequences.source?.text || '', written: header.sequences.written.text };
-    const all = Object.entries(header.seen);
-    this.attention = all
-      .filter(([, about]) => about.role === 'weights')
-      .map(([path, about]) => new Attention(this, path, about, header.sequences));
-    this.cells = all
-      .filter(([, about]) => about.axes.length === 2)
-      .map(([path, about]) => new Cells(this, path, about));
-    this.seen = header.seen;
-    this.picture = blob('picture');
-    this.grid = header.sequences.source?.grid || 0;
+    const layers = seen.filter(([, about]) => about.role === 'weights');
+    const groups = seen.filter(([, about]) => about.axes.length === 2);
+    this.attention = layers.map(([path, about]) => new Attention(this, path, about));
+    this.cells = groups.map(([path, about]) => new Cells(this, path, about));
+    this.picture = this.at('picture');
   }
 
-  blob(name) {
+  /**
+   * A blob by its name, or nothing.
+   * @param {string} name
+   */
+  at(name) {
     if (!this._kept.has(name)) this._kept.set(name, this._blob(name));
-    return this._kept.get(name);
+    return this._kept.get(name) || null;
   }
 
+  /**
+   * A blob that every record has.
+   * @param {string} name
+   */
+  blob(name) {
+    const found = this.at(name);
+    if (!found) throw new Broken(`this record lacks ${name}; ask for it again`);
+    return found;
+  }
+
+  /**
+   * What passed at the tap of a layer that has a role, such as its queries.
+   * @param {string} layer
+   * @param {string} role
+   */
+  tap(layer, role) {
+    const [path] = this.seen.find(([, about]) => about.layer === layer && about.role === role) ?? [role];
+    return this.blob(`seen.${path}`);
+  }
+
+  /** @param {Side | ''} name */
   side(name) {
     return name === 'source' ? this.source : this.written;
   }
@@ -129,61 +149,80 @@ export class Record {
     return this.blob('top.tokens').shape[0];
   }
 
-  /** The most probable tokens behind position t. */
+  /**
+   * How people call a token.
+   * @param {number} id
+   */
+  name(id) {
+    return this.names[id] ?? String(id);
+  }
+
+  /**
+   * The most probable tokens behind position t.
+   * @param {number} t
+   */
   top(t) {
     const { shape, data } = this.blob('top.tokens');
     const likely = this.blob('top.probabilities').data;
     const k = shape[1];
     return Array.from({ length: t >= 0 && t < shape[0] ? k : 0 }, (_, i) => {
-      const id = Number(data[t * k + i]);
-      return { id, text: this.names[id] ?? String(id), p: likely[t * k + i] };
+      const id = data[t * k + i];
+      return { id, text: this.name(id), p: likely[t * k + i] };
     });
   }
 
-  /** log p of the token that followed position t. */
+  /**
+   * log p of the token that followed position t.
+   * @param {number} t
+   */
   said(t) {
     const { data } = this.blob('top.said');
     return t < data.length ? data[t] : null;
   }
 
-  find(path) {
+  /** @param {string} path */
+  layer(path) {
     return this.attention.find((one) => one.path === path) || null;
   }
 
+  /** @param {string} path */
   group(path) {
     return this.cells.find((one) => one.path === path) || null;
   }
-
-  /** What passed at a tap besides, such as the queries of an attention layer: {shape, data}, or nothing. */
-  at(path) {
-    return this.blob(`seen.${path}`);
-  }
 }
 
-/** The weights of one attention layer: H heads, from rows to columns. */
-class Attention {
-  constructor(record, path, about, sequences) {
+/** The weights of one attention layer: H heads, from rows to columns. A byte b stands for (b / 255)². */
+export class Attention {
+  /**
+   * @param {Record} record
+   * @param {string} path
+   * @param {Seen} about
+   */
+  constructor(record, path, about) {
     this.record = record;
     this.path = about.layer;
-    this.blob = `seen.${path}`;
+    this.blob = record.blob(`seen.${path}`);
     this.exact = about.coding === 'exact';
-    [this.from, this.to, this.reading, this.causal, this.group] = [
-      about.rows,
-      about.columns,
-      about.reading,
-      about.causal,
-      about.group,
-    ];
-    this.grid = sequences[about.columns]?.grid || 0;
-    [this.heads, this.rows, this.columns] = record.blob(this.blob).shape;
+    this.from = about.rows;
+    this.to = about.columns;
+    this.reading = about.reading;
+    this.causal = about.causal;
+    this.group = about.group;
+    this.grid = about.columns === 'source' ? record.grid : 0;
+    this.heads = this.blob.shape[0];
+    this.rows = this.blob.shape[1];
+    this.columns = this.blob.shape[2];
   }
 
-  /** One head's weights, or the mean over all heads (head = 'mean'). A byte b stands for (b / 255)². */
+  /**
+   * One head's weights (T, S), or the mean over all heads.
+   * @param {number | 'mean'} head
+   */
   weights(head) {
     const size = this.rows * this.columns;
     const found = new Float32Array(size);
-    const heads = head === 'mean' ? [...Array(this.heads).keys()] : [Number(head)];
-    const { data } = this.record.blob(this.blob);
+    const heads = head === 'mean' ? [...Array(this.heads).keys()] : [head];
+    const { data } = this.blob;
     for (const one of heads) {
       const begin = one * size;
       if (this.exact) for (let i = 0; i < size; i++) found[i] += data[begin + i] / heads.length;
@@ -192,12 +231,21 @@ class Attention {
     return found;
   }
 
+  /**
+   * @param {number} head
+   * @param {number} row
+   * @param {number} column
+   */
   weight(head, row, column) {
-    const x = this.record.blob(this.blob).data[(head * this.rows + row) * this.columns + column];
+    const x = this.blob.data[(head * this.rows + row) * this.columns + column];
     return this.exact ? x : (x * x) / 65025;
   }
 
-  /** Whether a row was not allowed to look at a column. */
+  /**
+   * Whether a row was not allowed to look at a column.
+   * @param {number} row
+   * @param {number} column
+   */
   masked(row, column) {
     return this.causal && column > row;
   }
@@ -212,19 +260,34 @@ class Attention {
 }
 
 /** The cells at one place: D numbers at each position. */
-class Cells {
+export class Cells {
+  /**
+   * @param {Record} record
+   * @param {string} path
+   * @param {Seen} about
+   */
   constructor(record, path, about) {
     this.record = record;
     this.path = path;
     this.over = about.rows;
-    this.blob = `seen.${path}`;
-    [this.role, this.layer, this.gate] = [about.role, about.layer, about.role === 'gate'];
-    [this.steps, this.width] = record.blob(this.blob).shape;
+    this.layer = about.layer;
+    this.role = about.role;
+    this.blob = record.blob(`seen.${path}`);
+    this.steps = this.blob.shape[0];
+    this.width = this.blob.shape[1];
   }
 
-  /** One cell at every position. */
+  /** A gate goes from 0, shut, to 1, open; other cells to both sides of 0. */
+  get gate() {
+    return this.role === 'gate';
+  }
+
+  /**
+   * One cell at every position.
+   * @param {number} unit
+   */
   values(unit) {
-    const { data } = this.record.blob(this.blob);
+    const { data } = this.blob;
     return Float32Array.from({ length: this.steps }, (_, t) => data[t * this.width + unit]);
   }
 

@@ -1,20 +1,20 @@
 // One selection for all views, kept in the address: a view can be sent to a colleague.
 
 const USUAL = {
-  view: '',
+  // what is asked
   run: 0,
-  other: '',
   text: '',
   picture: '',
-  answer: '',
+  answer: '', // tokens that it begins with, by number
   length: '',
   temperature: 0,
   seed: 0,
   beam: '',
-  off: '',
-  held: '',
-  replaced: '',
-  map: '',
+  off: '', // heads that are off
+  held: '', // cells that are held
+  // what is shown of it
+  view: '',
+  layer: '', // of attention
   head: 'mean',
   from: '',
   to: '',
@@ -22,39 +22,73 @@ const USUAL = {
   words: false,
   scale: '',
   zoom: '',
+  measure: '',
   cells: '',
   unit: 0,
-  ink: '',
-  side: '',
-  sort: '',
-  grid: '',
   at: '',
-  property: '',
-  bench: '',
-  step: '',
+  ink: '',
+  beneath: '', // whether predictions stand beneath the ribbon
+  gallery: '', // heads or cells
+  sort: '',
+  gates: '', // the layer whose gates are drawn
   against: '',
-  measure: '',
+  property: '',
+  found: '', // the unit whose evidence is shown
+  bench: '',
+  other: '',
+  replaced: '',
 };
 
+/** @typedef {typeof USUAL} Selection */
+
+/**
+ * Names that meant several things once, so that an address from then still brings its view back.
+ * @type {{[name: string]: (value: string) => Partial<Selection>}}
+ */
+const BEFORE = {
+  map: (value) => ({ layer: value, gates: value, found: value }),
+  grid: (value) => (value === 'cells' ? { gallery: value } : { beneath: value }),
+};
+
+/**
+ * @param {string} address
+ * @returns {Selection}
+ */
 export function read(address) {
+  /** @type {{[name: string]: string | number | boolean}} */
   const found = { ...USUAL };
   for (const [key, value] of new URLSearchParams(address.replace(/^#/, ''))) {
+    if (key in BEFORE) Object.assign(found, BEFORE[key](value));
     if (!(key in USUAL)) continue;
-    const usual = USUAL[key];
-    found[key] = typeof usual === 'number' ? Number(value) || 0 : typeof usual === 'boolean' ? value === 'true' : value;
+    const usual = USUAL[/** @type {keyof Selection} */ (key)];
+    if (typeof usual === 'number') found[key] = Number(value) || 0;
+    else found[key] = typeof usual === 'boolean' ? value === 'true' : value;
   }
-  return found;
+  return /** @type {any} */ (found);
 }
 
+/** @param {Selection} selection */
 export function written(selection) {
   const parts = new URLSearchParams();
   for (const [key, usual] of Object.entries(USUAL)) {
-    if (selection[key] !== usual && selection[key] !== undefined) parts.set(key, String(selection[key]));
+    const value = selection[/** @type {keyof Selection} */ (key)];
+    if (value !== usual && value !== undefined) parts.set(key, String(value));
   }
   return `#${parts}`;
 }
 
-/** A list of names in one field. */
+/**
+ * A list of names in one field.
+ * @param {string} text
+ */
 export function list(text) {
   return text ? text.split(';') : [];
+}
+
+/**
+ * A number in a field that may be empty.
+ * @param {string} text
+ */
+export function numberIn(text) {
+  return text === '' ? null : Number(text);
 }

@@ -1,119 +1,206 @@
 // What several views share: which head or cell is meant, and how to choose another.
 
-import { h, named, choice, segments, short } from '../dom.js';
+import { choice, segments } from '../controls.js';
+import { h } from '../dom.js';
+import { named, short } from '../words.js';
+
+/** @import { Looked } from '../main.js' */
+/** @import { Attention, Cells, Record, Token } from '../record.js' */
+/** @import { Selection } from '../selection.js' */
 
 export const HONEST = 'where it looked, not why it answered';
 
-/** The attention layer that the selection means, or the first of what is written over what was read. */
-export function mapOf(record, selection) {
-  const order = { cross: 0, self: 1, encoder: 2 };
-  return record.find(selection.map) || [...record.attention].sort((a, b) => order[a.group] - order[b.group])[0] || null;
+const GROUPS = ['cross', 'self', 'encoder'];
+const ROLES = ['cells', 'hidden'];
+
+/**
+ * The attention layer that the selection means, or the first of what is written over what was read.
+ * @param {Record} record
+ * @param {Selection} selection
+ */
+export function layerOf(record, selection) {
+  const order = (/** @type {Attention} */ one) => GROUPS.indexOf(one.group);
+  return record.layer(selection.layer) || [...record.attention].sort((a, b) => order(a) - order(b))[0] || null;
 }
 
-/** The head that the selection means: a number or 'mean'. */
-export function headOf(attention, selection) {
+/**
+ * The head that the selection means: a number or 'mean'.
+ * @param {Attention} attention
+ * @param {Selection} selection
+ */
+export function headOf(attention, { head }) {
   if (attention.heads === 1) return 0;
-  return selection.head === 'mean' || Number(selection.head) >= attention.heads || selection.head === ''
-    ? 'mean'
-    : Number(selection.head);
+  return head === 'mean' || head === '' || Number(head) >= attention.heads ? 'mean' : Number(head);
 }
 
-/** The group of cells that the selection means; what is written before what is read, cells before hidden states. */
+/**
+ * The group of cells that the selection means; what is written before what is read, cells before hidden states.
+ * @param {Record} record
+ * @param {Selection} selection
+ */
 export function cellsOf(record, selection) {
-  const rank = (one) => (one.over === 'written' ? 0 : 2) + ({ cells: 0, hidden: 1 }[one.role] ?? 4);
-  return (
-    record.group(selection.cells) ||
-    [...record.cells].sort((a, b) => rank(a) - rank(b) || b.path.localeCompare(a.path))[0] ||
-    null
+  /** @param {Cells} one */
+  const rank = (one) => (one.over === 'written' ? 0 : 2) + (ROLES.includes(one.role) ? ROLES.indexOf(one.role) : 4);
+  const ranked = [...record.cells].sort((a, b) => rank(a) - rank(b) || b.path.localeCompare(a.path));
+  return record.group(selection.cells) || ranked[0] || null;
+}
+
+/**
+ * Paths to choose from, in words.
+ * @param {readonly {path: string}[]} all
+ */
+export function pathsOf(all) {
+  return all.map((one) => /** @type {[string, string]} */ ([one.path, named(one.path)]));
+}
+
+/**
+ * Which layer of attention, and which head of it.
+ * @param {Looked} look
+ * @param {Attention} attention
+ */
+export function chooseHead({ record, selection, choose }, attention) {
+  const layers = pathsOf(record.attention);
+  /** @type {[string | number, string | number][]} */
+  const heads = [['mean', 'mean'], ...counted(attention.heads)];
+  const now = headOf(attention, selection);
+  return [
+    layers.length > 1 && choice('layer', layers, attention.path, (layer) => choose({ layer }), 'layer'),
+    attention.heads > 1 && segments('head', heads, now, (head) => choose({ head: String(head) })),
+  ];
+}
+
+/**
+ * Heads counted from 1.
+ * @param {number} count
+ * @returns {[number, number][]}
+ */
+export function counted(count) {
+  return Array.from({ length: count }, (_, i) => [i, i + 1]);
+}
+
+/**
+ * Weights as they are, or their root, which lifts what is faint.
+ * @param {Looked} look
+ * @param {string} scale
+ */
+export function chooseScale({ choose }, scale) {
+  return segments(
+    'scale',
+    [
+      ['linear', 'weight'],
+      ['root', 'its root'],
+    ],
+    scale,
+    (value) => choose({ scale: value }),
   );
 }
 
-export function chooseMap(look, attention) {
-  const { record, selection, choose } = look;
-  const list =
-    record.attention.length > 1 &&
-    choice(
-      'layer',
-      record.attention.map((one) => [one.path, named(one.path)]),
-      attention.path,
-      (map) => choose({ map }),
-      'layer',
-    );
-  const heads =
-    attention.heads > 1 &&
-    segments(
-      'head',
-      [['mean', 'mean'], ...Array.from({ length: attention.heads }, (_, i) => [i, i + 1])],
-      headOf(attention, selection),
-      (head) => choose({ head: String(head) }),
-    );
-  return [list, heads];
+/**
+ * Whose row it is: of the token that was fed, or of the token predicted from it.
+ * @param {Looked} look
+ * @param {string} reading
+ */
+export function chooseReading({ choose }, reading) {
+  const names = /** @type {[string, string][]} */ ([
+    ['predicted', 'as predicted'],
+    ['fed', 'as fed'],
+  ]);
+  return segments('rows', names, reading, (value) => choose({ reading: value }));
 }
 
-/** The next or previous layer or head, by keys. */
-export function mapKeys(look, attention, key) {
-  const { record, selection, choose } = look;
-  const at = record.attention.indexOf(attention);
+/**
+ * @param {Attention} attention
+ * @param {Selection} selection
+ */
+export function readingOf(attention, selection) {
+  if (attention.from !== 'written') return 'fed';
+  return selection.reading === 'fed' || selection.reading === 'predicted' ? selection.reading : attention.reading;
+}
+
+/**
+ * One further or one back by arrow keys to the right and left; 0: another key.
+ * @param {string} key
+ */
+export function sideways(key) {
+  return { ArrowLeft: -1, ArrowRight: 1 }[key] ?? 0;
+}
+
+/**
+ * A place moved, within so many; from nowhere, to the first.
+ * @param {number | null} at
+ * @param {number} by
+ * @param {number} count
+ */
+export function moved(at, by, count) {
+  return Math.min(count - 1, Math.max(0, (at ?? -1) + by));
+}
+
+/**
+ * The next or previous layer or head, by keys.
+ * @param {Looked} look
+ * @param {Attention} attention
+ * @param {string} key
+ */
+export function headKeys({ record, selection, choose }, attention, key) {
   if (key === '[' || key === ']') {
-    const next = record.attention[at + (key === ']' ? 1 : -1)];
-    if (next) choose({ map: next.path });
+    const next = record.attention[record.attention.indexOf(attention) + (key === ']' ? 1 : -1)];
+    if (next) choose({ layer: next.path });
     return true;
   }
-  if (key === 'ArrowLeft' || key === 'ArrowRight') {
-    const now = headOf(attention, selection);
-    const next = (now === 'mean' ? -1 : now) + (key === 'ArrowRight' ? 1 : -1);
-    if (next >= -1 && next < attention.heads) choose({ head: next < 0 ? 'mean' : String(next) });
-    return true;
-  }
-  return false;
+  if (!sideways(key)) return false;
+  const now = headOf(attention, selection);
+  const next = (now === 'mean' ? -1 : now) + sideways(key);
+  if (next >= -1 && next < attention.heads) choose({ head: next < 0 ? 'mean' : String(next) });
+  return true;
 }
 
-/** Rows and columns merged into words: a word's weight is the sum over what is looked at, the mean over who looks. */
-export function merged(attention, weights, names) {
-  const groups = (tokens) => {
-    const found = [];
-    tokens.forEach((token, i) => {
-      const last = found[found.length - 1];
-      if (last && token.word >= 0 && last.word === token.word) {
-        last.places.push(i);
-        last.text += token.text;
-      } else found.push({ ...token, text: token.text, places: [i] });
-    });
-    return found.map((one) => ({ ...one, text: one.text.trim() || one.text }));
-  };
-  const [rows, columns] = [groups(names.rows), groups(names.columns)];
-  const together = new Float32Array(rows.length * columns.length);
-  rows.forEach((row, t) =>
-    columns.forEach((column, i) => {
-      let sum = 0;
-      for (const a of row.places) for (const b of column.places) sum += weights[a * attention.columns + b];
-      together[t * columns.length + i] = sum / row.places.length;
-    }),
-  );
-  return { weights: together, rows: rows.length, columns: columns.length, names: { rows, columns } };
-}
-
-/** The scale on which a map is drawn: weights as they are where few share 1, their root where many do. */
+/**
+ * The scale on which a map is drawn: weights as they are where few share 1, their root where many do.
+ * @param {Selection} selection
+ * @param {number} columns
+ */
 export function scaleOf(selection, columns) {
   return selection.scale || (columns > 24 ? 'root' : 'linear');
 }
 
-/** A list of the largest weights of a row. */
+/**
+ * The weights of a row, as a list of the largest.
+ * @param {Token[]} tokens
+ * @param {Float32Array} weights
+ */
 export function largest(tokens, weights, count = 8) {
   const order = [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, count);
+  return numbered(order.map((i) => [tokens[i].text, weights[i].toFixed(3)]));
+}
+
+/**
+ * The alternatives behind a position.
+ * @param {Record} record
+ * @param {number} t
+ */
+export function ladder(record, t, count = 5) {
+  const some = record.top(t).slice(0, count);
+  return numbered(some.map((one) => [one.text, `${(100 * one.p).toFixed(1)}%`]));
+}
+
+/**
+ * Tokens with a number for each.
+ * @param {[string, string][]} rows
+ */
+function numbered(rows) {
   return h(
     'table.numbers',
-    order.map((i) => h('tr', h('td.token', short(tokens[i].text, 18)), h('td.n', weights[i].toFixed(3)))),
+    rows.map(([text, value]) => h('tr', h('td.token', short(text, 18)), h('td.n', value))),
   );
 }
 
-/** The alternatives behind a position. */
-export function ladder(record, t, count = 5) {
-  return h(
-    'table.numbers',
-    record
-      .top(t)
-      .slice(0, count)
-      .map((one) => h('tr', h('td.token', short(one.text, 18)), h('td.n', `${(100 * one.p).toFixed(1)}%`))),
-  );
+/**
+ * A number for each pair of tokens, to be saved.
+ * @param {string} name
+ * @param {{rows: Token[], columns: Token[]}} names
+ * @param {(row: number, column: number) => string | number} value
+ */
+export function pairTable(name, { rows, columns }, value) {
+  const cells = rows.flatMap((row, t) => columns.map((column, i) => [row.text, column.text, value(t, i)]));
+  return [['from', 'to', name], ...cells];
 }

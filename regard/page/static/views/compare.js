@@ -1,376 +1,266 @@
 // Edit and compare: change a token, a head or a cell, or take another run, and see what changes.
 
-import { h, named, choice, segments, short, figure, state, percent } from '../dom.js';
+import { choice, segments, state } from '../controls.js';
+import { byId, h } from '../dom.js';
 import { heatmap, legend } from '../heatmap.js';
-import { list } from '../selection.js';
-import { HONEST, mapOf, headOf, chooseMap, scaleOf, cellsOf } from './common.js';
+import { figure, percent } from '../words.js';
+import { HONEST, chooseHead, chooseScale, headOf, layerOf, scaleOf } from './common.js';
+import { editor } from './editor.js';
 
+/** @import { Question, Run } from '../ask.js' */
+/** @import { Part } from '../dom.js' */
+/** @import { Grid } from '../heatmap.js' */
+/** @import { Looked, View } from '../main.js' */
+/** @import { Attention, Record } from '../record.js' */
+
+/**
+ * Two passes and how they are called.
+ * @typedef {{records: [Record, Record], names: [string, string]}} Pair
+ */
+
+const NOTHING =
+  'Replace a token, switch off a head or hold a cell above; the answer, the probabilities and the map are then shown ' +
+  'side by side, on one scale.';
+
+/** @type {View} */
 export const compare = {
   key: 'compare',
   title: 'Edit and compare',
   hint: 'The same text twice: as it is, and with something changed.',
   draw(stage, look) {
-    const { record, selection, choose, runs, run } = look;
-    const mode = selection.other !== '' && runs[Number(selection.other)] ? 'run' : 'edit';
-    const others = runs.map((one, i) => [i, one]).filter(([, one]) => one !== run && one.kind === run.kind);
-    const modes =
-      others.length > 0 &&
-      segments(
-        'against',
-        [
-          ['edit', 'an edit'],
-          ['run', 'another run'],
-        ],
-        mode,
-        (value) => choose({ other: value === 'run' ? String(others[0][0]) : '' }),
-      );
+    const { record, selection, runs } = look;
+    const other = selection.other === '' ? undefined : runs[Number(selection.other)];
     const side = h('div');
-    const controls = h(
-      'div.controls',
-      modes,
-      mode === 'run' &&
-        choice(
-          'run',
-          others.map(([i, one]) => [i, one.name]),
-          selection.other,
-          (other) => choose({ other }),
-          'other',
-        ),
-    );
-    stage.append(controls, mode === 'edit' ? h('div.editing', editor(look), side) : side);
-    const now = look.question();
-    const base = { ...now };
-    delete base.off;
-    delete base.held;
-    const asked =
-      mode === 'run'
-        ? { ...now, run: Number(selection.other), off: undefined, held: undefined }
-        : { ...now, ...(selection.replaced ? { text: selection.replaced } : {}) };
-    const changed = mode === 'run' || selection.off || selection.held || selection.replaced;
-    let pair = [record, record];
-    const found = { table: () => table(pair, run) };
-    if (!changed) {
-      side.append(
-        state(
-          'Nothing is changed yet',
-          'Replace a token, switch off a head or hold a cell above; the answer, the probabilities and the map are then shown side by side, on one scale.',
-        ),
-      );
-      return found;
+    stage.append(controls(look, other), other ? side : h('div.editing', editor(look), side));
+    let records = [record, record];
+    const shown = { table: () => table(records) };
+    if (!other && !selection.off && !selection.held && !selection.replaced) {
+      side.append(state('Nothing is changed yet', NOTHING));
+      return shown;
     }
     side.append(h('p.note', 'Computing the other side…'));
-    const before =
-      mode === 'edit' && (selection.off || selection.held) ? look.recordFor(base) : Promise.resolve(record);
-    const clean = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
-    Promise.all([before, look.recordFor(clean)])
-      .then((both) => {
-        pair = both;
-        side.replaceChildren(
-          both_sides(
-            look,
-            both,
-            mode === 'run' ? [run.name, runs[Number(selection.other)].name] : ['as it is', 'changed'],
-          ),
-        );
+    pairOf(look, other)
+      .then((pair) => {
+        records = pair.records;
+        side.replaceChildren(h('div', bothSides(look, pair)));
       })
       .catch((error) => side.replaceChildren(state('That did not work', error.message, 'wrong')));
-    return found;
+    return shown;
   },
 };
 
-/** What can be changed: tokens, heads, cells. */
-function editor(look) {
-  const { record, selection, choose, run } = look;
-  const [off, held] = [list(selection.off), list(selection.held)];
-  const reading = run.kind === 'language model' ? record.written.slice(1) : record.source;
-  const given = new TextEncoder().encode(selection.text).length;
-  const tokens = reading.filter((token) => !token.special && (run.kind !== 'language model' || token.begin < given));
-  const words = [];
-  for (const token of tokens) {
-    if (words.length && token.word >= 0 && words.at(-1).word === token.word) words.at(-1).text += token.text;
-    else words.push({ word: token.word, text: token.text });
+/**
+ * Against what: an edit, or another run of the same task.
+ * @param {Looked} look
+ * @param {Run | undefined} other
+ */
+function controls({ run, runs, selection, choose }, other) {
+  const others = runs
+    .map((one, i) => /** @type {[string, Run]} */ ([String(i), one]))
+    .filter(([, one]) => one !== run && one.task.name === run.task.name);
+  if (!others.length) return h('div.controls');
+  const modes = /** @type {[string, string][]} */ ([
+    ['edit', 'an edit'],
+    ['run', 'another run'],
+  ]);
+  const names = others.map(([i, one]) => /** @type {[string, string]} */ ([i, one.name]));
+  return h(
+    'div.controls',
+    segments('against', modes, other ? 'run' : 'edit', (mode) => choose({ other: mode === 'run' ? others[0][0] : '' })),
+    other && choice('run', names, selection.other, (i) => choose({ other: i }), 'other'),
+  );
+}
+
+/**
+ * The pass as it is and the other one, which is asked for.
+ * @param {Looked} look
+ * @param {Run | undefined} other
+ * @returns {Promise<Pair>}
+ */
+async function pairOf(look, other) {
+  const { record, selection, run } = look;
+  const asked = look.question();
+  const { off, held, ...bare } = asked;
+  if (other) {
+    const found = await look.recordFor({ ...bare, run: Number(selection.other) });
+    return { records: [record, found], names: [run.name, other.name] };
   }
-  const current = selection.replaced || selection.text;
-  const box = h('textarea', {
-    id: 'replaced',
-    rows: Math.min(6, current.split('\n').length + 1),
-    'aria-label': 'the text with something replaced',
-    onchange: (event) => choose({ replaced: event.target.value === selection.text ? '' : event.target.value }),
+  /** @type {Question} */
+  const changed = selection.replaced ? { ...asked, text: selection.replaced } : asked;
+  const before = off || held ? look.recordFor(bare) : record;
+  const records = await Promise.all([before, look.recordFor(changed)]);
+  return { records, names: ['as it is', 'changed'] };
+}
+
+/**
+ * @param {Looked} look
+ * @param {Pair} pair
+ * @returns {Part}
+ */
+function bothSides(look, pair) {
+  return [answers(look, pair), probabilities(pair), maps(look, pair)];
+}
+
+/**
+ * @param {Looked} look
+ * @param {Pair} pair
+ */
+function answers({ run }, { records, names }) {
+  const texts = records.map((one) => answerOf(one, run));
+  const same = texts[0] === texts[1];
+  const sides = names.map((name, i) => {
+    const words = marked(texts[i], texts[1 - i], i ? 'ins' : 'del');
+    return h('section', h('h3', { class: 'sub' }, name), h('p.ribbon.flow.diff', words));
   });
-  box.value = current;
-  const drop = (i) =>
-    choose({
-      replaced: words
-        .filter((_, j) => j !== i)
-        .map((one) => one.text)
-        .join('')
-        .trim(),
-    });
-  const rows = [];
-  if (run.kind !== 'captioner') {
-    rows.push(
-      h(
-        'section.section',
-        { style: { 'margin-top': 0 } },
-        h('h3', 'Replace a token'),
-        h('p', 'Write the text otherwise, or click a word to leave it out.'),
-        box,
-        words.length <= 60 &&
-          h(
-            'div.tokens',
-            { style: { 'margin-top': '0.5rem' } },
-            words.map((one, i) =>
-              h(
-                'button',
-                { type: 'button', title: 'leave it out', onclick: () => drop(i) },
-                one.text.trim() || short(one.text),
-              ),
-            ),
-          ),
-        selection.replaced &&
-          h('button.quiet', { type: 'button', onclick: () => choose({ replaced: '' }) }, 'As it was'),
-      ),
-    );
-  }
-  if (record.attention.length) {
-    const toggle = (name) =>
-      choose({ off: (off.includes(name) ? off.filter((one) => one !== name) : [...off, name]).join(';') });
-    rows.push(
-      h(
-        'section.section',
-        h('h3', 'Switch off a head'),
-        h('p', 'A head that is off adds nothing.'),
-        h(
-          'table.numbers',
-          record.attention.map((one) =>
-            h(
-              'tr',
-              h('th', named(one.path)),
-              h(
-                'td',
-                h(
-                  'span.segments',
-                  Array.from({ length: one.heads }, (_, i) =>
-                    h(
-                      'button',
-                      {
-                        type: 'button',
-                        id: `off-${one.path}-${i}`,
-                        'aria-pressed': String(off.includes(`${one.path}[${i}]`)),
-                        onclick: () => toggle(`${one.path}[${i}]`),
-                      },
-                      i + 1,
-                    ),
-                  ),
-                ),
-              ),
-            ),
-          ),
-        ),
-      ),
-    );
-  }
-  const cells = cellsOf(record, selection);
-  if (cells) {
-    const value = h('input', { type: 'number', id: 'value', step: 0.1, value: 0, 'aria-label': 'value' });
-    const unit = h('input', {
-      type: 'number',
-      id: 'held-unit',
-      min: 0,
-      max: cells.width - 1,
-      value: selection.unit,
-      'aria-label': 'cell',
-      onchange: (event) => choose({ unit: Number(event.target.value) }),
-    });
-    const hold = () =>
-      choose({
-        held: [...held, `${cells.path}[${Math.min(cells.width - 1, Number(unit.value))}]=${Number(value.value)}`].join(
-          ';',
-        ),
-      });
-    rows.push(
-      h(
-        'section.section',
-        h('h3', 'Hold a cell'),
-        h('p', 'A cell that always says one value.'),
-        h(
-          'div.controls',
-          choice(
-            'cells',
-            record.cells.map((one) => [one.path, named(one.path)]),
-            cells.path,
-            (path) => choose({ cells: path }),
-            'cells',
-          ),
-          h('label', 'cell', unit),
-          h('label', 'at', value),
-          h('button.button', { type: 'button', id: 'hold', onclick: hold }, 'Hold'),
-        ),
-      ),
-    );
-  }
-  return h('div.editor', rows);
+  return h('section', h('h3', same ? 'The answer is the same' : 'The answer changes'), h('div.pair', sides));
 }
 
-/** The words of two answers, those that only one has marked. */
-function marked(mine, other, tag) {
-  const words = (text) => text.split(/(\s+)/).filter((word) => word !== '');
-  const [a, b] = [words(mine), words(other)];
-  const longest = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
-  for (let i = a.length - 1; i >= 0; i--)
-    for (let j = b.length - 1; j >= 0; j--)
-      longest[i][j] = a[i] === b[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
-  const found = [];
-  let [i, j] = [0, 0];
-  while (i < a.length) {
-    if (j < b.length && a[i] === b[j]) {
-      found.push(a[i]);
-      i += 1;
-      j += 1;
-    } else if (j < b.length && longest[i][j + 1] >= longest[i + 1][j]) j += 1;
-    else {
-      found.push(h(tag, a[i]));
-      i += 1;
-    }
-  }
-  return found;
-}
-
-function answerOf(record, run, selection) {
-  if (run.kind === 'classifier')
-    return record
-      .top(0)
-      .slice(0, 3)
-      .map((one) => `${one.text} ${percent(one.p)}`)
-      .join('  ');
-  if (run.kind === 'tagger')
+/**
+ * @param {Record} record
+ * @param {Run} run
+ */
+function answerOf(record, { task }) {
+  if (task.steps) return record.texts.written;
+  if (task.each)
     return record.written
       .slice(1)
       .map((token) => token.text)
       .join(' ');
-  return run.kind === 'language model' ? record.texts.written : record.texts.written;
+  return record
+    .top(0)
+    .slice(0, 3)
+    .map((one) => `${one.text} ${percent(one.p)}`)
+    .join('  ');
 }
 
-function both_sides(look, pair, names) {
-  const { run, selection, choose } = look;
-  const texts = pair.map((one) => answerOf(one, run, selection));
-  const same = texts[0] === texts[1];
-  const answers = h(
-    'div.pair',
-    pair.map((one, i) =>
-      h(
-        'section',
-        h('h3', { class: 'sub' }, names[i]),
-        h('p.ribbon.flow.diff', marked(texts[i], texts[1 - i], i ? 'ins' : 'del')),
-      ),
-    ),
-  );
-  const parts = [h('section', h('h3', same ? 'The answer is the same' : 'The answer changes'), answers)];
-  parts.push(probabilities(pair, names));
-  const maps = pair.map((one) => mapOf(one, selection));
-  if (maps.some(Boolean)) {
-    const scale = scaleOf(selection, Math.max(...maps.filter(Boolean).map((one) => one.columns)));
-    const shown = maps.map(
-      (one) =>
-        one && {
-          weights: one.weights(headOf(one, selection)),
-          rows: one.rows,
-          columns: one.columns,
-          names: one.names(),
-        },
-    );
-    const room = Math.max(
-      240,
-      (document.getElementById('stage').clientWidth - (innerWidth > 960 && selection.other === '' ? 21 * 16 + 40 : 0)) /
-        (innerWidth > 960 ? 2 : 1) -
-        40,
-    );
-    parts.push(
-      h(
-        'section.section',
-        h('h3', 'Where it looked'),
-        h(
-          'div.controls',
-          maps[0] && chooseMap(look, maps[0]),
-          segments(
-            'scale',
-            [
-              ['linear', 'weight'],
-              ['root', 'its root'],
-            ],
-            scale,
-            (value) => choose({ scale: value }),
-          ),
-          legend({ scale, causal: maps.some((one) => one?.causal) }),
-        ),
-        h(
-          'div.pair',
-          shown.map((one, i) =>
-            h(
-              'div',
-              h('h3', { class: 'sub' }, names[i]),
-              one
-                ? h('div.scroller', heatmap({ ...one, causal: maps[i].causal, scale, room, id: `grip-${i}` }))
-                : h('p.note', 'This run has no attention: it never looks back.'),
-            ),
-          ),
-        ),
-        shown.every(Boolean) &&
-          shown[0].rows === shown[1].rows &&
-          shown[0].columns === shown[1].columns &&
-          difference(shown, maps, names, room),
-        h('p.honest', HONEST),
-      ),
-    );
+/**
+ * The words of one answer, those that the other has not marked: all but a longest common subsequence.
+ * @param {string} mine
+ * @param {string} other
+ * @param {string} tag
+ */
+function marked(mine, other, tag) {
+  const [a, b] = [mine, other].map((text) => text.split(/(\s+)/).filter((word) => word !== ''));
+  const longest = common(a, b);
+  const found = [];
+  let j = 0;
+  for (let i = 0; i < a.length; i++) {
+    while (j < b.length && a[i] !== b[j] && longest[i][j + 1] >= longest[i + 1][j]) j += 1;
+    const shared = j < b.length && a[i] === b[j];
+    found.push(shared ? a[i] : h(tag, a[i]));
+    if (shared) j += 1;
   }
-  return h('div', parts);
+  return found;
 }
 
-function difference([a, b], maps, names, room) {
+/**
+ * How long a subsequence a[i:] and b[j:] have in common, for every i and j.
+ * @param {string[]} a
+ * @param {string[]} b
+ */
+function common(a, b) {
+  const longest = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      const apart = Math.max(longest[i + 1][j], longest[i][j + 1]);
+      longest[i][j] = a[i] === b[j] ? longest[i + 1][j + 1] + 1 : apart;
+    }
+  }
+  return longest;
+}
+
+/**
+ * How probable each side found what it said.
+ * @param {Pair} pair
+ */
+function probabilities({ records, names }) {
+  const head = h(
+    'tr',
+    ['', 'Σ log p', 'tokens', 'log p a token'].map((name) => h('th', name)),
+  );
+  const rows = records.map((one, i) => {
+    const { data } = one.blob('top.said');
+    let sum = 0;
+    for (const log of data) sum += log;
+    const mean = sum / Math.max(1, data.length);
+    return h('tr', h('td', names[i]), h('td.n', figure(sum)), h('td.n', data.length), h('td.n', figure(mean)));
+  });
+  return h('section.section', h('h3', 'How probable it found it'), h('table.numbers', head, rows));
+}
+
+/**
+ * The maps of both on one scale, and what the second has more than the first.
+ * @param {Looked} look
+ * @param {Pair} pair
+ */
+function maps(look, { records, names }) {
+  const { selection } = look;
+  const layers = records.map((one) => layerOf(one, selection));
+  const there = layers.filter((one) => one !== null);
+  if (!there.length) return null;
+  const scale = scaleOf(selection, Math.max(...there.map((one) => one.columns)));
+  const causal = there.some((one) => one.causal);
+  const room = roomFor(selection.other === '');
+  const grids = layers.map((one) => one && gridOf(one, headOf(one, selection)));
+  const sides = grids.map((grid, i) => {
+    const wishes = { causal: layers[i]?.causal, scale, room, id: `grip-${i}` };
+    const none = h('p.note', 'This run has no attention: it never looks back.');
+    const figure_ = grid ? h('div.scroller', heatmap({ ...grid, ...wishes })) : none;
+    return h('div', h('h3', { class: 'sub' }, names[i]), figure_);
+  });
+  return h(
+    'section.section',
+    h('h3', 'Where it looked'),
+    h('div.controls', layers[0] && chooseHead(look, layers[0]), chooseScale(look, scale), legend({ scale, causal })),
+    h('div.pair', sides),
+    difference(grids, there[0].causal, room),
+    h('p.honest', HONEST),
+  );
+}
+
+/**
+ * @param {Attention} attention
+ * @param {number | 'mean'} head
+ * @returns {Grid}
+ */
+function gridOf(attention, head) {
+  const { rows, columns } = attention;
+  return { weights: attention.weights(head), rows, columns, names: attention.names() };
+}
+
+/**
+ * How wide each of two maps may be, in pixels; beside an editor there is less.
+ * @param {boolean} editing
+ */
+function roomFor(editing) {
+  const large = innerWidth > 960;
+  const beside = large && editing ? 21 * 16 + 40 : 0;
+  return Math.max(240, (byId('stage').clientWidth - beside) / (large ? 2 : 1) - 40);
+}
+
+/**
+ * @param {(Grid | null)[]} grids
+ * @param {boolean} causal
+ * @param {number} room
+ */
+function difference([a, b], causal, room) {
+  if (!a || !b || a.rows !== b.rows || a.columns !== b.columns) return null;
   const weights = b.weights.map((w, i) => w - a.weights[i]);
   const most = Math.max(0.01, ...weights.map(Math.abs));
+  const figure_ = heatmap({ ...a, weights, causal, signed: true, most, room, id: 'grip-difference' });
   return h(
     'div',
     { style: { 'margin-top': '1.2rem' } },
-    h('h3', { class: 'sub' }, `the second less the first`),
-    h(
-      'div.scroller',
-      heatmap({ ...a, weights, causal: maps[0].causal, signed: true, most, room, id: 'grip-difference' }),
-    ),
+    h('h3', { class: 'sub' }, 'the second less the first'),
+    h('div.scroller', figure_),
     h('p', legend({ most, signed: true })),
   );
 }
 
-/** How probable each side found what it said. */
-function probabilities(pair, names) {
-  const total = pair.map((one) => {
-    const { data } = one.blob('top.said');
-    return { sum: data.reduce((a, b) => a + b, 0), count: data.length };
-  });
-  return h(
-    'section.section',
-    h('h3', 'How probable it found it'),
-    h(
-      'table.numbers',
-      h('tr', h('th', ''), h('th', 'Σ log p'), h('th', 'tokens'), h('th', 'log p a token')),
-      pair.map((_, i) =>
-        h(
-          'tr',
-          h('td', names[i]),
-          h('td.n', figure(total[i].sum)),
-          h('td.n', total[i].count),
-          h('td.n', figure(total[i].sum / Math.max(1, total[i].count))),
-        ),
-      ),
-    ),
+/** @param {Record[]} records */
+function table(records) {
+  const rows = records.flatMap((one, side) =>
+    one.written.slice(1).map((token, t) => [side + 1, t, token.text, one.said(t) ?? '']),
   );
-}
-
-function table(pair) {
-  return [
-    ['side', 'step', 'token', 'log p'],
-    ...pair.flatMap((one, side) =>
-      one.written.slice(1).map((token, t) => [side + 1, t, token.text, one.said(t) ?? '']),
-    ),
-  ];
+  return [['side', 'step', 'token', 'log p'], ...rows];
 }

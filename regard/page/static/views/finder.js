@@ -1,8 +1,13 @@
 // The finder: which cells and heads follow a property of the text, and whether that is more than chance.
 
-import { h, state, choice, figure, named } from '../dom.js';
 import { lines } from '../ask.js';
-import { css, inkOn, signColour } from '../colour.js';
+import { painted, signColour } from '../colour.js';
+import { button, choice, state } from '../controls.js';
+import { h } from '../dom.js';
+import { figure, named } from '../words.js';
+
+/** @import { Line } from '../ask.js' */
+/** @import { Look, Shown, View } from '../main.js' */
 
 const HEAD = [
   ['unit', 'unit', ''],
@@ -15,7 +20,11 @@ const HEAD = [
   ['change', 'effect', 'n'],
   ['verdict', 'verdict', ''],
 ];
+const NOTHING =
+  'Choose a property. Every unit is then held against chance (labels shifted in a circle), new weights, the last few ' +
+  'characters, and what changes when it is held still; this takes some seconds to a minute.';
 
+/** @type {View} */
 export const finder = {
   key: 'finder',
   title: 'Finder',
@@ -23,176 +32,153 @@ export const finder = {
   alone: true,
   draw(stage, look) {
     const { run, selection, choose } = look;
-    if (run.kind !== 'language model') {
-      stage.append(
-        state(
-          'Only a language model can be searched',
-          `The finder reads a long text as it is written. This run is a ${run.kind}; its heads and cells are under Heads.`,
-        ),
-      );
+    if (!run.task.continues) {
+      const why = 'The finder reads a long text as it is written. ';
+      const what = `This run is a ${run.task.name}; its heads and cells are under Heads.`;
+      stage.append(state('Only a language model can be searched', why + what));
       return null;
     }
-    if (!run.properties?.length) {
+    if (!run.properties.length) {
       stage.append(state('Nothing to search', 'This run kept no held-out text to search in.'));
       return null;
     }
-    const property = selection.property;
-    stage.append(
-      h(
-        'div.controls',
-        choice(
-          'property',
-          [['', 'choose…'], ...run.properties],
-          property,
-          (value) => choose({ property: value }),
-          'property',
-        ),
-      ),
-    );
-    const place = h('div');
-    stage.append(place);
-    if (!property) {
-      place.append(
-        state(
-          'What should a unit follow?',
-          'Choose a property. Every unit is then held against chance (labels shifted in a circle), new weights, the last few characters, and what changes when it is held still; this takes some seconds to a minute.',
-        ),
-      );
-      return null;
-    }
-    let rows = [];
-    const progress = h('p.note', { role: 'status' }, 'Reading the held-out text…');
-    place.append(progress);
-    lines('/api/find', { run: look.runs.indexOf(run), property }, (line) => {
-      if (line.progress) progress.textContent = line.progress;
-    })
-      .then((found) => {
-        rows = found.filter((line) => line.unit);
-        const chosen = rows.find((row) => row.unit === selection.map) || rows[0];
-        place.replaceChildren(
-          h('div.scroller', table(look, rows, selection.sort, chosen)),
-          h(
-            'p.note',
-            { style: { 'margin-top': '0.9rem' } },
-            `${rows[0]?.searched.toLocaleString('en') ?? 0} signals searched, scored by ${rows[0]?.measure}. Grey rows fail a control. It says what a unit follows, not why the model answers.`,
-          ),
-          chosen ? proof(look, chosen) : '',
-        );
-      })
-      .catch((error) => place.replaceChildren(state('The search did not work', error.message, 'wrong')));
-    return {
-      table: () => {
-        const keys = Object.keys(rows[0] || { unit: '' }).filter((key) => key !== 'evidence');
-        return [keys, ...rows.map((row) => keys.map((key) => row[key]))];
-      },
-    };
+    const { property } = selection;
+    const names = /** @type {[string, string][]} */ ([['', 'choose…'], ...run.properties]);
+    const chooser = choice('property', names, property, (value) => choose({ property: value }), 'property');
+    const place = h('div', !property && state('What should a unit follow?', NOTHING));
+    stage.append(h('div.controls', chooser), place);
+    return property ? search(place, look) : null;
   },
 };
 
+/**
+ * @param {HTMLElement} place
+ * @param {Look} look
+ * @returns {Shown}
+ */
+function search(place, look) {
+  const { run, runs, selection } = look;
+  /** @type {Line[]} */
+  let rows = [];
+  const progress = h('p.note', { role: 'status' }, 'Reading the held-out text…');
+  place.append(progress);
+  lines('/api/find', { run: runs.indexOf(run), property: selection.property }, (line) => {
+    if (line.progress) progress.textContent = line.progress;
+  })
+    .then((found) => {
+      rows = found.filter((line) => line.unit);
+      place.replaceChildren(...answered(look, rows));
+    })
+    .catch((error) => place.replaceChildren(state('The search did not work', error.message, 'wrong')));
+  return {
+    table: () => {
+      const keys = Object.keys(rows[0] || { unit: '' }).filter((key) => key !== 'evidence');
+      return [keys, ...rows.map((row) => keys.map((key) => row[key]))];
+    },
+  };
+}
+
+/**
+ * @param {Look} look
+ * @param {Line[]} rows
+ */
+function answered(look, rows) {
+  const chosen = rows.find((row) => row.unit === look.selection.found) || rows[0];
+  const count = (rows[0]?.searched ?? 0).toLocaleString('en');
+  const note = `${count} signals searched, scored by ${rows[0]?.measure}. Grey rows fail a control. `;
+  return [
+    h('div.scroller', table(look, rows, chosen)),
+    h('p.note', { style: { 'margin-top': '0.9rem' } }, note, 'It says what a unit follows, not why the model answers.'),
+    chosen ? proof(look, chosen) : '',
+  ];
+}
+
+/**
+ * A unit's path and its number there.
+ * @param {Line} row
+ * @returns {[string, number]}
+ */
+function unitOf(row) {
+  const [, path, number] = row.unit.match(/^(.+)\[(\d+)\]$/);
+  return [path, Number(number)];
+}
+
+/** @param {Line} row */
 function nameOf(row) {
-  const [, path, number] = row.unit.match(/^(.+)\[(\d+)\]$/);
-  return `${row.sign < 0 ? '−' : ''}${named(path)} · ${row.head ? `head ${Number(number) + 1}, ${row.what}` : `cell ${number}`}`;
+  const [path, number] = unitOf(row);
+  const unit = row.head ? `head ${number + 1}, ${row.what}` : `cell ${number}`;
+  return `${row.sign < 0 ? '−' : ''}${named(path)} · ${unit}`;
 }
 
-function table(look, rows, sort, chosen) {
-  const { choose } = look;
-  const sorted = [...rows];
-  if (HEAD.some(([key]) => key === sort))
-    sorted.sort((a, b) =>
-      typeof a[sort] === 'string'
-        ? String(a[sort]).localeCompare(b[sort])
-        : (b[sort] ?? -Infinity) - (a[sort] ?? -Infinity),
+/**
+ * The largest first; words by the alphabet.
+ * @param {Line[]} rows
+ * @param {string} key
+ */
+function sorted(rows, key) {
+  if (!HEAD.some(([name]) => name === key)) return rows;
+  /** @type {(a: Line, b: Line) => number} */
+  const order = (a, b) =>
+    typeof a[key] === 'string' ? a[key].localeCompare(b[key]) : (b[key] ?? -Infinity) - (a[key] ?? -Infinity);
+  return [...rows].sort(order);
+}
+
+/**
+ * @param {Look} look
+ * @param {Line[]} rows
+ * @param {Line} chosen
+ */
+function table({ selection: { sort }, choose }, rows, chosen) {
+  const head = HEAD.map(([key, name, kind]) => {
+    const attributes = { class: kind, 'aria-sort': key === sort ? 'descending' : null };
+    return h(
+      'th',
+      attributes,
+      button('button', () => choose({ sort: key }), name),
     );
-  return h(
-    'table.table',
-    h(
-      'thead',
+  });
+  const body = sorted(rows, sort).map((row) => {
+    const numbers = [
+      figure(row.score),
+      `${figure(row.low)} – ${figure(row.high)}`,
+      ...[row.null, row.q, row.untrained, row.last_characters].map((value) => figure(value)),
+      figure(row.change, 4),
+    ];
+    return h(
+      'tr',
+      { class: row.failed ? 'failing' : '', 'aria-selected': String(row === chosen) },
       h(
-        'tr',
-        HEAD.map(([key, name, kind]) =>
-          h(
-            'th',
-            { class: kind, 'aria-sort': key === sort ? 'descending' : null },
-            h('button', { type: 'button', onclick: () => choose({ sort: key }) }, name),
-          ),
-        ),
+        'td',
+        button('button.link', () => choose({ found: row.unit }), nameOf(row)),
       ),
-    ),
-    h(
-      'tbody',
-      sorted.map((row) =>
-        h(
-          'tr',
-          { class: row.failed ? 'failing' : '', 'aria-selected': String(row === chosen) },
-          h('td', h('button.link', { type: 'button', onclick: () => choose({ map: row.unit }) }, nameOf(row))),
-          h('td.n', figure(row.score)),
-          h('td.n', `${figure(row.low)} – ${figure(row.high)}`),
-          h('td.n', figure(row.null)),
-          h('td.n', figure(row.q)),
-          h('td.n', figure(row.untrained)),
-          h('td.n', figure(row.last_characters)),
-          h('td.n', figure(row.change, 4)),
-          h('td', row.failed ? `fails ${row.failed}` : 'passes'),
-        ),
-      ),
-    ),
-  );
+      numbers.map((text) => h('td.n', text)),
+      h('td', row.failed ? `fails ${row.failed}` : 'passes'),
+    );
+  });
+  return h('table.table', h('thead', h('tr', head)), h('tbody', body));
 }
 
-/** Held-out text coloured by the unit; the property is underlined. */
-function proof(look, row) {
-  const { choose } = look;
-  const [, path, number] = row.unit.match(/^(.+)\[(\d+)\]$/);
+/**
+ * Held-out text coloured by the unit; the property is underlined.
+ * @param {Look} look
+ * @param {Line} row
+ */
+function proof({ choose }, row) {
+  const [path, number] = unitOf(row);
+  const text = row.evidence.map((/** @type {[string, number, number]} */ [piece]) => piece).join('');
   const open = () =>
-    choose(
-      row.head
-        ? {
-            view: 'map',
-            map: path,
-            head: number,
-            text: row.evidence
-              .map(([text]) => text)
-              .join('')
-              .slice(0, 300),
-            length: '0',
-          }
-        : {
-            view: 'ribbon',
-            ink: 'cell',
-            cells: path,
-            unit: Number(number),
-            text: row.evidence
-              .map(([text]) => text)
-              .join('')
-              .slice(0, 600),
-            length: '0',
-          },
-    );
+    row.head
+      ? choose({ view: 'map', layer: path, head: String(number), text: text.slice(0, 300), length: '0' })
+      : choose({ view: 'ribbon', ink: 'cell', cells: path, unit: number, text: text.slice(0, 600), length: '0' });
+  const meaning = 'Held-out text: orange below the unit’s mean, blue above it; what has the property is underlined. ';
+  const spans = row.evidence.map((/** @type {[string, number, number]} */ [piece, value, label]) => {
+    const line = label > 0 ? 'inset 0 -2px 0 var(--ink)' : 'none';
+    return h('span.t', { style: { ...painted(signColour(value)), 'box-shadow': line }, title: `${value}` }, piece);
+  });
   return h(
     'section.section',
     h('h3', `Evidence for ${nameOf(row)}`),
-    h(
-      'p',
-      'Held-out text: orange below the unit’s mean, blue above it; what has the property is underlined. ',
-      h('button.link', { type: 'button', onclick: open }, row.head ? 'See its map' : 'See it in the Ribbon'),
-    ),
-    h(
-      'div.ribbon.flow',
-      row.evidence.map(([text, value, label]) => {
-        const colour = signColour(value);
-        return h(
-          'span.t',
-          {
-            style: {
-              background: css(colour),
-              color: inkOn(colour),
-              'box-shadow': label > 0 ? `inset 0 -2px 0 var(--ink)` : 'none',
-            },
-            title: `${value}`,
-          },
-          text,
-        );
-      }),
-    ),
+    h('p', meaning, button('button.link', open, row.head ? 'See its map' : 'See it in the Ribbon')),
+    h('div.ribbon.flow', spans),
   );
 }

@@ -1,0 +1,42 @@
+// A safetensors file as it is: the length of its header, the header, and typed blobs behind it.
+
+/**
+ * @typedef {{shape: number[], data: Float32Array | Int32Array | Uint8Array}} Blob
+ * @typedef {{dtype: string, shape: number[], data_offsets: [number, number]}} Entry
+ */
+
+const TYPES = { F32: Float32Array, I32: Int32Array, U8: Uint8Array }; // all that records have
+
+export class Broken extends Error {}
+
+/**
+ * What a file holds, and its blobs by name.
+ * @param {ArrayBuffer} buffer
+ * @returns {{metadata: {[name: string]: string}, blob: (name: string) => Blob | null}}
+ */
+export function readTensors(buffer) {
+  if (buffer.byteLength < 8) throw new Broken('this is no record: it is shorter than its own header');
+  const length = Number(new DataView(buffer).getBigUint64(0, true));
+  if (length > buffer.byteLength - 8) throw new Broken('this record is cut short; ask for it again');
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+  return {
+    metadata: header.__metadata__ || {},
+    blob: (name) => (name in header ? read(buffer, 8 + length, header[name]) : null),
+  };
+}
+
+/**
+ * One blob, in place where it is aligned.
+ * @param {ArrayBuffer} buffer
+ * @param {number} begin of the first blob
+ * @param {Entry} entry
+ */
+function read(buffer, begin, { dtype, shape, data_offsets: [from, to] }) {
+  const Type = TYPES[/** @type {keyof typeof TYPES} */ (dtype)];
+  if (!Type) throw new Broken(`this record has numbers of type ${dtype}, which this page cannot read`);
+  const aligned = (begin + from) % Type.BYTES_PER_ELEMENT === 0;
+  const data = aligned
+    ? new Type(buffer, begin + from, (to - from) / Type.BYTES_PER_ELEMENT)
+    : new Type(buffer.slice(begin + from, begin + to));
+  return { shape, data };
+}
