@@ -50,6 +50,7 @@ MAY_IMPORT = {
         *("errors", "disk", "config", "folder", "text", "data", "layers", "models", "decode", "look", "metrics"),
         *("tasks", "runs", "train"),
     },
+    "__main__": {"cli"},
     "cli": {
         *("errors", "progress", "disk", "config", "data", "decode", "look", "metrics", "tasks", "runs", "evaluate"),
         *("train", "demo", "page", "lab"),

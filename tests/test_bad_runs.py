@@ -33,7 +33,7 @@ def test_a_folder_that_is_no_run(refused):
 def test_two_folders(refused):
     Path("one").mkdir()
     assert refused("train", "one", "--run", "two") == (
-        "one is a run already, so --run two has no meaning; give a recipe, or leave --run out"
+        "one is a run already, so --folder two has no meaning; give a recipe, or leave --folder out"
     )
 
 

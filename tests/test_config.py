@@ -9,7 +9,6 @@ import zoo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.cli import apart
 from regard.config import Data, LanguageModel, Recipe, Recurrent, Text, Train, from_table, read_recipe, to_table
 from regard.config.recipe import recipe_from
 from regard.config.upgrade import VERSION
@@ -213,57 +212,6 @@ def test_whatever_is_set_is_taken_or_refused_in_one_line(overrides):
         message = tomli_w.dumps(to_table(recipe)) and ""
         assert isinstance(recipe.data.train, str | tuple)
     assert "\n" not in message
-
-
-# The command line
-
-
-def test_settings_are_told_from_the_other_words():
-    words = [
-        "train",
-        "a.toml",
-        "--train.steps",
-        "500",
-        "--run",
-        "runs/x",
-        "--model.layer.width=64",
-        "--data.train",
-        "a b",
-    ]
-    assert apart(words) == (
-        ["train", "a.toml", "--run", "runs/x"],
-        {"train.steps": 500, "model.layer.width": 64, "data.train": "a b"},
-    )
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["--data.train", "a.en", "a.fr"], ["a.en", "a.fr"]),
-        (["--data.train", "a.txt"], "a.txt"),
-        (["--data.train=a=b.txt"], "a=b.txt"),
-        (["--data.train=['a.en', 'a.fr']"], ["a.en", "a.fr"]),
-        (["--data.train", "phrases:french"], "phrases:french"),
-        (["--train.rate", "1e-3"], 1e-3),
-        (["--train.rate", "-1"], -1),
-        (["--text.shared", "false"], False),
-        (["--train.device", "'cpu'"], "cpu"),
-        (["--model", "lstm"], "lstm"),
-        (["--model=lstm"], "lstm"),
-        (["--data.train", ""], ""),
-    ],
-)
-def test_values_are_read_as_toml_where_they_can_be(words, expected):
-    others, ((_, value),) = apart(words)[0], apart(words)[1].items()
-    assert others == []
-    assert value == expected
-    assert type(value) is type(expected)
-
-
-def test_a_setting_without_a_value():
-    expected = "--train.steps wants a value, found none; write --train.steps VALUE"
-    assert text_of(lambda: apart(["--train.steps"])) == expected
-    assert text_of(lambda: apart(["--train.steps", "--model", "lstm"])) == expected
 
 
 def test_overrides_reach_every_depth_and_leave_the_rest():

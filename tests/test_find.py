@@ -297,7 +297,7 @@ def runs(trained, monkeypatch):
 def test_the_command_lists_saves_and_shows(runs, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "250")
     table, page = runs / "found.json", runs / "found.html"
-    words = ["--data", runs / "tides.txt", "--top", "2", "--shifts", "20", "--json", table, "--evidence", page]
+    words = ["--data", runs / "tides.txt", "--top", "2", "--shifts", "20", "--save", table, "--evidence", page]
     assert (
         main(["find", *map(str, [runs / "lm-lstm", "--property", "digits", "indent", "position_in_line", *words])]) == 1
     )
@@ -309,6 +309,10 @@ def test_the_command_lists_saves_and_shows(runs, capsys, monkeypatch):
     printed = capsys.readouterr().out
     assert "48 signals searched" in printed
     found = json.loads(table.read_text())
+    assert (
+        main(["find", *map(str, [runs / "lm-lstm", "--property", "digits", "position_in_line", *words, "--json"])]) == 0
+    )
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == found
     assert [one["property"] for one in found] == ["digits", "digits", "position_in_line", "position_in_line"]
     for one in found:
         assert one["unit"] in printed

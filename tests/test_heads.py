@@ -309,12 +309,15 @@ def test_heads_in_a_table_and_in_a_file(run, tmp_path, capsys):
     text, trees, file = tmp_path / "text.txt", tmp_path / "trees.conllu", tmp_path / "heads.json"
     text.write_text("abc 12. fed a cab\n" * 40)
     trees.write_text("".join(TREES.replace("1\ta", "1\t" + "ab" * (n + 1)) for n in range(40)))
-    words = ["heads", str(run), "--data", str(text), "--texts", "3", "--conllu", str(trees), "--json", str(file)]
+    words = ["heads", str(run), "--data", str(text), "--texts", "3", "--conllu", str(trees), "--save", str(file)]
     assert main([*words, "--sort", "loss"]) == 0
     shown = capsys.readouterr().out
     for expected in ("uniform", "induction", "Δ loss", "best offset", "one half", "where it looked", "layer.blocks.0"):
         assert expected.lower() in shown.lower()
-    heads = json.loads(file.read_text())["heads"]
+    figures = json.loads(file.read_text())
+    assert main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == figures
+    heads = figures["heads"]
     assert [one["name"][-3:] for one in heads] == ["[0]", "[1]", "orm"]
     assert all(sum(one["offsets"].values()) <= 1 + 1e-9 for one in heads)
 
@@ -327,8 +330,8 @@ def test_what_can_be_wrong_with_it(run, tmp_path, capsys):
         assert main(["heads", *map(str, words)]) == 1
         return capsys.readouterr().err
 
-    assert said(run, "--sort", "confidense") == "regard: key 'confidense' does not exist; did you mean 'confidence'?\n"
-    assert said(run, "--texts", 0) == "regard: heads wants one text or more, found 0\n"
+    assert said(run, "--sort", "confidense") == "regard: sort 'confidense' does not exist; did you mean 'confidence'?\n"
+    assert said(run, "--texts", 0) == "regard: number must be a whole number from 1 up, found 0\n"
     trees, longer = tmp_path / "trees.conllu", tmp_path / "longer.txt"
     trees.write_text(TREES)
     longer.write_text("abc 12. fed a cab\n" * 20)

@@ -166,7 +166,7 @@ def test_an_unknown_claim(lab):
     code, _, err = lab([made_up("bottleneck")], "botleneck")
     assert (code, err) == (1, "regard: claim 'botleneck' does not exist; did you mean 'bottleneck'?\n")
     code, _, err = lab([made_up("bottleneck")], "bottleneck", "--seeds", 0)
-    assert (code, err) == (1, "regard: --seeds must be at least 1, found 0\n")
+    assert (code, err) == (1, "regard: seeds must be a whole number from 1 up, found 0\n")
     code, _, err = lab([made_up("bottleneck")], "bottleneck", "--train.steps", 5)
     assert (code, err) == (1, "regard: --train.steps is a setting of a recipe and means nothing here; see --help\n")
 

@@ -5,7 +5,8 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from regard.data.corpora.scenes import COLOURS, COUNTS, SHAPES, SIDE, Group, Scene, cells_of, scenes
+from regard.data.corpora.scenes import COLOURS, SHAPES, SIDE, Group, Scene, cells_of, scenes
+from regard.data.corpora.sizes import SCENES
 from regard.data.examples import SPLITS
 
 SOME = list(islice(scenes("train"), 400))
@@ -37,7 +38,7 @@ def test_no_caption_is_in_two_parts():
     assert not said["train"] & said["test"]
     assert not said["train"] & said["valid"]
     assert not said["valid"] & said["test"]
-    assert {split: sum(1 for _ in scenes(split)) for split in SPLITS} == COUNTS
+    assert {split: sum(1 for _ in scenes(split)) for split in SPLITS} == SCENES
 
 
 def test_all_that_is_promised_is_there():

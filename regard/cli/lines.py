@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from regard.cli.command import STANDARD
 from regard.data.files import BLOCK, MARK, UTF16, blocks
 from regard.errors import UserError
-
-STANDARD = "-"
 
 
 def read_lines(name: str) -> Iterator[str]:

@@ -6,6 +6,9 @@ from typing import Literal
 from regard.config.settings import Settings, above_zero, at_least, fraction, share
 from regard.errors import UserError
 
+BATCH = 32
+"""Texts computed together, unless another number is wished for."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling(Settings):
@@ -59,17 +62,17 @@ class Search(Settings):
     """How many hypotheses are followed at once; 1: always the most probable token."""
     length_penalty: float | Literal["average"] = 0.6
     """α of ((5 + n) / 6)^α, by which Σ log p is divided so that short ones do not win for being short; 0: nothing;
-    "average": the mean over the tokens."""
+    average: the mean over the tokens."""
     n_best: int = at_least(1, 1)
-    """How many translations of each line, at most as many as the beam is wide."""
+    """How many answers to each line or picture, at most as many as the beam is wide."""
     min_length: int = at_least(0, 0)
-    """Tokens of a translation at least, its prefix included."""
+    """Tokens of an answer at least, its prefix included."""
     max_length: int = at_least(0, 0)
-    """And at most; 0: by the length of the source, twice as many and 20."""
+    """Tokens of an answer at most; 0: twice the source's and 20 more, 60 for a picture."""
     no_repeat: int = at_least(0, 0)
     """No run of so many tokens comes twice; 0: any may."""
     prefix: str = ""
-    """How every translation begins."""
+    """How every answer begins."""
     must: tuple[str, ...] = ()
     """Words and phrases that must appear."""
     never: tuple[str, ...] = ()

@@ -1,10 +1,14 @@
 """What can be wished of looking inside (its options)."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from regard.config.settings import Settings, at_least
+from regard.errors import UserError
 
+PICTURES = ("svg", "png", "pdf", "html", "json", "csv", "npz")
+"""Kinds of files that a view can be saved as."""
 ALL = -1
 """Every layer, or every head."""
 
@@ -62,3 +66,11 @@ class Effort(Settings):
     """Units that are clamped for comparison with each one listed."""
     seed: int = 0
     """Of shifts, intervals and new weights."""
+
+
+def kind_of_picture(path: Path) -> str:
+    """The kind of file that a name asks for."""
+    kind = path.suffix[1:].lower()
+    if kind not in PICTURES:
+        raise UserError(f"--save wants a name that ends in {', '.join(PICTURES)} or trace, found '{path}'")
+    return kind

@@ -1,8 +1,13 @@
 """Frozen dataclasses ⇄ plain tables (TOML), with every setting checked when it is made."""
 
+import ast
+import inspect
+import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, field, fields, is_dataclass
 from difflib import get_close_matches
+from functools import cache
+from itertools import pairwise
 from types import UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -119,6 +124,24 @@ def with_override(table: dict[str, Any], path: str, value: Any) -> dict[str, Any
             f"{first} is '{below}', a name for a whole section, so {path} cannot be set; write the section out"
         )
     return {**table, first: with_override(below, rest, value)}
+
+
+@cache
+def meanings(kind: type) -> dict[str, str]:
+    """The docstring under each setting of a class and of its bases; a setting without one is not there."""
+    found = {}
+    for base in reversed(kind.__mro__):
+        if is_dataclass(base):
+            for setting, after in pairwise(_classes(base.__module__)[base.__name__].body):
+                if isinstance(setting, ast.AnnAssign) and isinstance(after, ast.Expr):
+                    found[ast.unparse(setting.target)] = inspect.cleandoc(ast.literal_eval(after.value))
+    return found
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def _options(hint: Any) -> tuple[Any, ...]:

@@ -8,13 +8,13 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from regard.config.decoding import BATCH as BATCH
 from regard.errors import UserError
 from regard.text import STOP
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
-BATCH = 32  # texts computed together, unless another number is wished for
 WINDOW = 16  # batches that are read ahead and sorted by length
 BUDGET = 16_384  # tokens of a batch, padding included: long texts come with fewer others
 

@@ -1,52 +1,48 @@
-"""All claims, in the order of the notes."""
+"""All claims by name, in the order of the notes. Each is imported when it is asked for: names alone want no torch."""
 
-from regard.errors import unknown
-from regard.lab import (
-    alignments,
-    all_at_once,
-    bottleneck,
-    cache,
-    cells,
-    depth,
-    forcing,
-    keys_and_values,
-    likely_text,
-    mixing,
-    no_mask,
-    permutation,
-    positions,
-    saturation,
-    scaling_law,
-    several_heads,
-    stop_vector,
-    vanishing,
-)
-from regard.lab.claim import Claim
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-IN_ORDER = (
-    vanishing,
-    bottleneck,
-    alignments,
-    mixing,
-    saturation,
-    keys_and_values,
-    permutation,
-    positions,
-    no_mask,
-    all_at_once,
-    cache,
-    several_heads,
-    depth,
-    likely_text,
-    forcing,
-    cells,
-    stop_vector,
-    scaling_law,
-)
-CLAIMS: dict[str, Claim] = {part.CLAIM.name: part.CLAIM for part in IN_ORDER}
+if TYPE_CHECKING:
+    from regard.lab.claim import Claim
 
 
-def claim_named(name: str) -> Claim:
-    if name not in CLAIMS:
-        raise unknown("claim", name, CLAIMS)
-    return CLAIMS[name]
+class _Claims(Mapping[str, "Claim"]):
+    """A claim has a file of its own, called as it is."""
+
+    names = (
+        "vanishing",
+        "bottleneck",
+        "alignments",
+        "mixing",
+        "saturation",
+        "keys-and-values",
+        "permutation",
+        "positions",
+        "no-mask",
+        "all-at-once",
+        "cache",
+        "several-heads",
+        "depth",
+        "likely-text",
+        "forcing",
+        "cells",
+        "stop-vector",
+        "scaling-law",
+    )
+
+    def __getitem__(self, name: str) -> "Claim":
+        if name not in self.names:
+            raise KeyError(name)
+        found: Claim = import_module(f"regard.lab.{name.replace('-', '_')}").CLAIM
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+CLAIMS: Mapping[str, "Claim"] = _Claims()

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Literal
 
+from regard.data.corpora.sizes import DIGITS
 from regard.data.examples import Pair, Split, own_split
 
 Task = Literal["copy", "reverse", "sort"]
 LONGEST = 10
-COUNTS: dict[Split, int] = {"train": 20_000, "valid": 500, "test": 500}
 
 
 def digits(task: Task, split: Split) -> Iterator[Pair]:
     """Pairs such as ("3 1 4 1 5", "1 1 3 4 5"), of 1 to 10 digits. Each task has the same questions."""
-    for question in islice(_questions(split), COUNTS[split]):
+    for question in islice(_questions(split), DIGITS[split]):
         answer = {"copy": question, "reverse": question[::-1], "sort": sorted(question)}[task]
         yield Pair(" ".join(question), " ".join(answer))
 

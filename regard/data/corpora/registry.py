@@ -3,19 +3,16 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from itertools import islice
 from typing import Any, Literal
 
 from regard.data.corpora.cmudict import cmudict
-from regard.data.corpora.digits import COUNTS, digits
+from regard.data.corpora.digits import digits
 from regard.data.corpora.phrases import phrases
 from regard.data.corpora.python_source import python_size, python_source
-from regard.data.corpora.scenes import COUNTS as SCENES
-from regard.data.corpora.scenes import captioned
+from regard.data.corpora.sizes import DIGITS, PHRASES, SCENES, SHORT_PHRASES
 from regard.data.examples import SPLITS, Pair, Split
-
-PHRASES: dict[Split, int] = {"train": 100_000, "valid": 1_000, "test": 1_000}
-SHORT: dict[Split, int] = {"train": 50_000, "valid": 500, "test": 500}
 
 
 @dataclass(frozen=True)
@@ -43,8 +40,14 @@ def _phrases(language: Literal["french", "spanish"], split: Split) -> Iterator[P
 
 
 def _short_phrases(language: Literal["french", "spanish"], split: Split) -> Iterator[Pair]:
-    for phrase in islice(phrases(language, split, longest=14), SHORT[split]):
+    for phrase in islice(phrases(language, split, longest=14), SHORT_PHRASES[split]):
         yield Pair(phrase.source, phrase.target)
+
+
+def _scenes(split: Split) -> Iterator[Any]:
+    """Drawn with numpy, which is imported when they are read."""
+    drawn: Iterator[Any] = import_module("regard.data.corpora.scenes").captioned(split)
+    return drawn
 
 
 def _pairs(name: str, description: str, size: str, read: Callable[[Split], Iterator[Pair]]) -> BuiltIn:
@@ -52,8 +55,8 @@ def _pairs(name: str, description: str, size: str, read: Callable[[Split], Itera
 
 
 _MADE = f"{PHRASES['train']:,} pairs"
-_SHORT = f"{SHORT['train']:,} pairs"
-_DRAWN = f"{COUNTS['train']:,} pairs"
+_SHORT = f"{SHORT_PHRASES['train']:,} pairs"
+_DRAWN = f"{DIGITS['train']:,} pairs"
 
 CORPORA: dict[str, BuiltIn] = {
     corpus.name: corpus
@@ -66,7 +69,7 @@ CORPORA: dict[str, BuiltIn] = {
         _pairs("digits:reverse", "digits, to be said backwards", _DRAWN, partial(digits, "reverse")),
         _pairs("digits:sort", "digits, to be put in order", _DRAWN, partial(digits, "sort")),
         BuiltIn(
-            "scenes", "captions", "drawn scenes and what is in them", lambda: f"{SCENES['train']:,} pictures", captioned
+            "scenes", "captions", "drawn scenes and what is in them", lambda: f"{SCENES['train']:,} pictures", _scenes
         ),
         BuiltIn("python", "text", "the source of Python's standard library", python_size, python_source),
         _pairs(

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from regard.data.captions import Captioned
+from regard.data.corpora.sizes import SCENES
 from regard.data.examples import Split, own_split
 from regard.data.images import as_pixels
 
 SIDE = 64
 LARGE, SMALL = 10, 6  # half of a thing's side, in pixels
 MOST = 3  # groups of things in one scene
-COUNTS: dict[Split, int] = {"train": 12_000, "valid": 500, "test": 500}
 NUMBERS = ("a", "two", "three")
 COLOURS = {
     "red": (220, 40, 40),
@@ -119,7 +119,7 @@ class Scene:
 def scenes(split: Split) -> Iterator[Scene]:
     """The scenes of a part. Captions, not pictures, are split: what the test part says was never said in training."""
     drawn = (_scene(seed) for seed in _counting())
-    return islice((scene for scene in drawn if own_split(scene.caption) == split), COUNTS[split])
+    return islice((scene for scene in drawn if own_split(scene.caption) == split), SCENES[split])
 
 
 def captioned(split: Split) -> Iterator[Captioned]:

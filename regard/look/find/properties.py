@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from jaxtyping import Bool, Int
 from numpy.typing import NDArray
 
 from regard.errors import unknown
@@ -122,7 +121,7 @@ def _parted(text: str) -> tuple[Grammar, list[tuple[str, int, int]], str]:
     return grammar, spans, "".join([*plain, text[done:]])
 
 
-def _within(text: str, spans: Iterator[tuple[int, int]]) -> Bool[np.ndarray, " N"]:
+def _within(text: str, spans: Iterator[tuple[int, int]]) -> NDArray[np.bool_]:
     inside = np.zeros(len(text), bool)
     for begin, end in spans:
         inside[begin:end] = True
@@ -130,7 +129,7 @@ def _within(text: str, spans: Iterator[tuple[int, int]]) -> Bool[np.ndarray, " N
 
 
 @property_named("quotes")
-def quotes(text: str) -> Bool[np.ndarray, " N"]:
+def quotes(text: str) -> NDArray[np.bool_]:
     """Inside quotation marks; in code, inside a string."""
 
     def spans() -> Iterator[tuple[int, int]]:
@@ -144,7 +143,7 @@ def quotes(text: str) -> Bool[np.ndarray, " N"]:
 
 
 @property_named("comment")
-def comment(text: str) -> Bool[np.ndarray, " N"]:
+def comment(text: str) -> NDArray[np.bool_]:
     """Inside a comment: /* … */ and // in C, # in Python."""
 
     def spans() -> Iterator[tuple[int, int]]:
@@ -160,7 +159,7 @@ def comment(text: str) -> Bool[np.ndarray, " N"]:
 
 
 @property_named("if_condition")
-def if_condition(text: str) -> Bool[np.ndarray, " N"]:
+def if_condition(text: str) -> NDArray[np.bool_]:
     """Inside the condition of an if: its brackets in C, up to the colon in Python."""
     grammar, _, plain = _parted(text)
     condition = grammar.condition
@@ -184,7 +183,7 @@ def if_condition(text: str) -> Bool[np.ndarray, " N"]:
 
 
 @property_named("depth")
-def depth(text: str) -> Int[np.ndarray, " N"]:
+def depth(text: str) -> NDArray[np.int_]:
     """How many brackets ( [ { are open; those in comments and strings do not count."""
     grammar, _, plain = _parted(text)
     steps = np.zeros(len(text), int)
@@ -203,24 +202,24 @@ def depth(text: str) -> Int[np.ndarray, " N"]:
 # ---- lines
 
 
-def _line_starts(text: str) -> Int[np.ndarray, " N"]:
+def _line_starts(text: str) -> NDArray[np.int_]:
     """Where the line of each character begins. A line end belongs to the line that it begins."""
     places = np.arange(len(text))
     return np.maximum.accumulate(np.where(_letters(text) == ord("\n"), places, -1))
 
 
-def _letters(text: str) -> Int[np.ndarray, " N"]:
+def _letters(text: str) -> NDArray[np.int_]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(int)
 
 
 @property_named("position_in_line")
-def position_in_line(text: str) -> Int[np.ndarray, " N"]:
+def position_in_line(text: str) -> NDArray[np.int_]:
     """How many characters of its line have been read."""
     return np.arange(len(text)) - _line_starts(text)
 
 
 @property_named("line_length")
-def line_length(text: str) -> Int[np.ndarray, " N"]:
+def line_length(text: str) -> NDArray[np.int_]:
     """How long its line will be as a whole, which nobody can know before it ends."""
     starts = _line_starts(text)
     ends = np.append(starts[np.flatnonzero(np.diff(starts)) + 1], len(text))  # the next line end, for each line
@@ -228,7 +227,7 @@ def line_length(text: str) -> Int[np.ndarray, " N"]:
 
 
 @property_named("indent")
-def indent(text: str) -> Int[np.ndarray, " N"]:
+def indent(text: str) -> NDArray[np.int_]:
     """How wide the blanks at the beginning of its line are, so far; a tab reaches the next multiple of 8."""
     widths = np.zeros(len(text), int)
     for line in re.finditer(r"(?m)^([ \t]*)[^\n]*", text):
@@ -257,25 +256,25 @@ ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|etc|Jr|Sr|Capt|Ge
 
 
 @property_named("digits")
-def digits(text: str) -> Bool[np.ndarray, " N"]:
+def digits(text: str) -> NDArray[np.bool_]:
     """The character is a digit."""
     return np.array([letter.isdigit() for letter in text], bool)
 
 
 @property_named("dates")
-def dates(text: str) -> Bool[np.ndarray, " N"]:
+def dates(text: str) -> NDArray[np.bool_]:
     """Inside a date: 2024-01-31, 31/1/2024, January 31, 31 January 2024; a year alone is none."""
     return _within(text, (match.span() for match in DATE.finditer(text)))
 
 
 @property_named("capitals")
-def capitals(text: str) -> Bool[np.ndarray, " N"]:
+def capitals(text: str) -> NDArray[np.bool_]:
     """The character is a capital letter."""
     return np.array([letter.isupper() for letter in text], bool)
 
 
 @property_named("end_of_sentence")
-def end_of_sentence(text: str) -> Bool[np.ndarray, " N"]:
+def end_of_sentence(text: str) -> NDArray[np.bool_]:
     """The mark that ends a sentence; not that of an abbreviation or an initial."""
 
     def spans() -> Iterator[tuple[int, int]]:

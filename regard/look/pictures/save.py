@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from regard.config.looking import kind_of_picture
 from regard.disk import write_with
 from regard.errors import UserError
 from regard.look.pictures.render import HONEST
@@ -46,15 +47,7 @@ def as_image(figure: Figure) -> str:
 
 def save(view: View, path: Path) -> None:
     """Whole or not at all."""
-    write_with(path, lambda partial: KINDS[check(path)](view, partial))
-
-
-def check(path: Path) -> str:
-    """The kind of file that a name asks for."""
-    kind = path.suffix[1:].lower()
-    if kind not in KINDS:
-        raise UserError(f"--save wants a name that ends in {', '.join(KINDS)} or trace, found '{path}'")
-    return kind
+    write_with(path, lambda partial: KINDS[kind_of_picture(path)](view, partial))
 
 
 def _html(view: View, path: Path) -> None:

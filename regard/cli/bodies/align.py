@@ -1,6 +1,5 @@
 """`regard align`: attention as an alignment."""
 
-import argparse
 import json
 import re
 import sys
@@ -11,9 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from regard.cli.command import Command, no_settings
-from regard.cli.lines import STANDARD, output_to, read_lines
-from regard.cli.options import add_run
+from regard.cli.commands.align import AlignCommand
+from regard.cli.lines import output_to, read_lines
 from regard.data.corpora.phrases import LONGEST, phrases
 from regard.decode.translate import Alignment
 from regard.errors import UserError, unknown
@@ -22,6 +20,7 @@ from regard.look.align.heads import FED, MEAN, PREDICTED, Reading, Scored, Sente
 from regard.look.align.weights import paths_over_source
 from regard.look.align.words import pharaoh
 from regard.look.pictures.render import HONEST
+from regard.progress import watched
 from regard.runs import Run, load_run
 
 BUILT_IN = re.compile(r"phrases(-short)?:(french|spanish)")
@@ -31,56 +30,20 @@ SHOWN = 12  # readings in a table
 Scores = tuple[Sentence, Sentence, Gold]
 
 
-def add(command: Command) -> None:
-    """The command that aligns words."""
-    align = command(
-        "align",
-        _align,
-        "attention as a word alignment of given pairs: Pharaoh lines source-target, or how good it is against gold",
-        "  paste test.en test.fr | regard align runs/fr\n"
-        "  regard align runs/fr pairs.txt --gold links.txt              (error rates, beside baselines)\n"
-        "  regard align runs/fr hansards.txt --gold hansards.gold --from-one\n"
-        "  regard align runs/fr --gold phrases-short:french             (built-in pairs with their own gold)",
-    )
-    add_run(align)
-    align.add_argument(
-        "file", nargs="?", default=STANDARD, metavar="FILE",
-        help="lines source<TAB>target or source ||| target; words are what blanks separate; -: standard input",
-    )  # fmt: skip
-    align.add_argument("--head", default=MEAN, metavar="NAME", help="a head as --gold names it (default: %(default)s)")
-    align.add_argument(
-        "--fed", action="store_true", help="read a word where it is fed to the decoder, not where it is predicted"
-    )
-    align.add_argument(
-        "--glued", default="", metavar="MARKS",
-        help="marks that are words by themselves in FILE, but that the model reads right behind a word, such as ',.'",
-    )  # fmt: skip
-    align.add_argument(
-        "--gold", metavar="FILE",
-        help="score all heads against these links instead: 0-0 sure, 0?0 or 0p0 possible, the source's word first; "
-        "or phrases:french and the like",
-    )  # fmt: skip
-    align.add_argument("--from-one", action="store_true", help="gold counts words from 1, as the Hansards do")
-    align.add_argument("--target-first", action="store_true", help="gold has the target's word first")
-    align.add_argument("--number", type=int, default=200, metavar="N", help="built-in pairs (default: %(default)s)")
-    align.add_argument("--json", action="store_true", help="all weights of each line, or all scores, as JSON")
-
-
-def _align(known: argparse.Namespace, settings: dict[str, Any]) -> int:
-    no_settings(settings)
-    run = load_run(known.path, precision=known.precision)
+def align(asked: AlignCommand) -> int:
+    run = load_run(asked.run, precision=asked.precision)
     run.check("align")
     paths_over_source(run.model)
-    if known.gold is not None:
-        return _score(run, known)
-    wanted = Reading(known.head, FED if known.fed else PREDICTED)
+    if asked.gold is not None:
+        return _score(run, asked, asked.gold)
+    wanted = Reading(asked.head or MEAN, FED if asked.fed else PREDICTED)
     with output_to(None) as output:
-        for source, target in _pairs(known):
+        for source, target in _pairs(asked):
             found = read_alignments(run.model, run.tokenizers, source, target)
             if wanted not in found:
                 raise unknown("head", wanted.head, dict.fromkeys(reading.head for reading in found))
             one = Alignment(source.parts, target.parts, found[wanted])
-            if known.json:
+            if asked.json:
                 rows = [[round(weight, 4) for weight in row] for row in one.weights.tolist()]
                 print(json.dumps(one._asdict() | {"weights": rows}, ensure_ascii=False), file=output)
             else:
@@ -88,12 +51,12 @@ def _align(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     return 0
 
 
-def _pairs(known: argparse.Namespace) -> Iterator[tuple[Sentence, Sentence]]:
-    for number, line in enumerate(read_lines(known.file), 1):
+def _pairs(asked: AlignCommand) -> Iterator[tuple[Sentence, Sentence]]:
+    for number, line in enumerate(read_lines(asked.file), 1):
         source, mark, target = line.partition("\t" if "\t" in line else "|||")
         if line.strip() and not mark:
             raise UserError(f"line {number} has no tab and no |||; write source<TAB>target, join two files with paste")
-        yield _sentence(source, known.glued), _sentence(target, known.glued)
+        yield _sentence(source, asked.glued), _sentence(target, asked.glued)
 
 
 def _sentence(text: str, glued: str) -> Sentence:
@@ -103,12 +66,10 @@ def _sentence(text: str, glued: str) -> Sentence:
     return Sentence("".join(blank + word for blank, word in zip(blanks, words, strict=True)).strip(), words)
 
 
-def _score(run: Run, known: argparse.Namespace) -> int:
-    from regard.progress import watched
-
-    scores = list(_built_in(known.gold, known.number) if BUILT_IN.fullmatch(known.gold) else _with_gold(known))
+def _score(run: Run, asked: AlignCommand, gold: str) -> int:
+    scores = list(_built_in(gold, asked.number) if BUILT_IN.fullmatch(gold) else _with_gold(asked, gold))
     found, baselines = compare(run.model, run.tokenizers, watched(scores, "aligning", len(scores)))
-    if known.json:
+    if asked.json:
         print(json.dumps({"sentences": len(scores), "scores": [_figures(one) for one in [*found, *baselines]]}))
         return 0
     table = Table("read from", *(f"AER %\n{part}" for part in ("chosen on", "reported", "all")), "precision", "recall")
@@ -140,18 +101,18 @@ def _figures(one: Scored) -> dict[str, Any]:
     return {"read": str(one.reading), **{name: round(value, 6) for name, value in (figures | more).items()}}
 
 
-def _with_gold(known: argparse.Namespace) -> Iterator[Scores]:
-    lines = zip_longest(_pairs(known), read_lines(known.gold))
+def _with_gold(asked: AlignCommand, path: str) -> Iterator[Scores]:
+    lines = zip_longest(_pairs(asked), read_lines(path))
     for number, (pair, line) in enumerate(lines, 1):
         if pair is None or line is None:
-            longer, shorter = (known.gold, known.file) if pair is None else (known.file, known.gold)
+            longer, shorter = (path, asked.file) if pair is None else (asked.file, path)
             raise UserError(f"{longer} has a line {number}, {shorter} has not; gold wants a line for each pair")
         source, target = pair
         sizes = source.size, target.size
         try:
-            gold = read_gold(line, sizes, from_one=known.from_one, target_first=known.target_first)
+            gold = read_gold(line, sizes, from_one=asked.from_one, target_first=asked.target_first)
         except UserError as error:
-            raise UserError(f"line {number} of {known.gold}: {error}") from None
+            raise UserError(f"line {number} of {path}: {error}") from None
         yield source, target, gold
 
 

@@ -1,8 +1,8 @@
 """`regard heads`: the profile of every head."""
 
-import argparse
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,64 +10,25 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from regard.cli.command import Command, no_settings
-from regard.cli.lines import output_to
-from regard.cli.options import add_run
+from regard.cli.commands.heads import SHARES, HeadsCommand
 from regard.data.tagged import read_trees
-from regard.errors import UserError, unknown
+from regard.disk import write_text
+from regard.evaluate.samples import marks_for, samples
 from regard.look.heads.induction import LENGTH, Induction, induction
 from regard.look.heads.profile import Profile, head_paths, look_at, profiles, switched_off
 from regard.look.heads.relations import Best, Parsed, Relation, relations
 from regard.look.pictures.render import HONEST
+from regard.progress import watched
 from regard.runs import Run, load_run
-
-SHARES = ("first", "stop", "rare", "digits", "dates")
-KEYS = ("head", "confidence", "entropy", *SHARES, "offset", "induction", "relation", "loss")
+from regard.tasks import spread
 
 
-def add(command: Command) -> None:
-    """The command that measures heads."""
-    heads = command(
-        "heads",
-        _heads,
-        "what each head of self-attention looks at, beside what weights without a choice would give",
-        "  regard heads runs/mine\n"
-        "  regard heads runs/mine --sort induction\n"
-        "  regard heads runs/mine --data other.txt --conllu en_ewt-ud-dev.conllu --json heads.json",
-    )
-    add_run(heads)
-    heads.add_argument(
-        "--data",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="what to read, as for evaluate (default: the held-out part)",
-    )
-    heads.add_argument("--texts", type=int, default=100, metavar="N", help="stretches of it (default: %(default)s)")
-    heads.add_argument("--conllu", type=Path, metavar="FILE", help="parsed sentences: measures grammatical relations")
-    heads.add_argument(
-        "--sentences", type=int, default=2000, metavar="N", help="of these at most (default: %(default)s)"
-    )
-    heads.add_argument("--sort", default="head", metavar="KEY", help=f"largest first: {', '.join(KEYS)}")
-    heads.add_argument("--json", type=Path, metavar="FILE", help="all figures, offsets by offset")
-
-
-def _heads(known: argparse.Namespace, settings: dict[str, Any]) -> int:
-    from regard.evaluate.samples import marks_for, samples
-    from regard.progress import watched
-    from regard.tasks import spread
-
-    no_settings(settings)
-    if known.sort not in KEYS:
-        raise unknown("key", known.sort, KEYS)
-    if min(known.texts, known.sentences) < 1:
-        raise UserError(f"heads wants one text or more, found {min(known.texts, known.sentences)}")
-    run = load_run(known.path, precision=known.precision)
+def heads(asked: HeadsCommand) -> int:
+    run = load_run(asked.run, precision=asked.precision)
     run.check("heads")
     head_paths(run.model)
-    where = tuple(known.data) if len(known.data) > 1 else next(iter(known.data), None)
-    every, tokenizer = samples(run, where), run.source_tokenizer
-    examples, marks = [every[at] for at in spread(len(every), known.texts)], marks_for(run, every)
+    every, tokenizer = samples(run, asked.where), run.source_tokenizer
+    examples, marks = [every[at] for at in spread(len(every), asked.number)], marks_for(run, every)
     found = {
         one.name: one for one in profiles(run.model, tokenizer, watched(examples, "reading", len(examples)), marks)
     }
@@ -77,19 +38,24 @@ def _heads(known: argparse.Namespace, settings: dict[str, Any]) -> int:
     twice = None if run.task.has_source else _twice(run)
     for name, score in (twice.scores if twice else {}).items():
         found[name].induction = score
-    grammar, best = _grammar(run, known.conllu, known.sentences) if known.conllu else ([], {})
-    _show(_sorted(list(found.values()), best, known.sort), best, twice, len(examples))
+    grammar, best = _grammar(run, asked.conllu, asked.sentences) if asked.conllu else ([], {})
+    if asked.save is not None:
+        write_text(asked.save, json.dumps(_figures(found.values(), best, twice, grammar), indent=1) + "\n")
+    if asked.json:
+        print(json.dumps(_figures(found.values(), best, twice, grammar)))
+        return 0
+    _show(_sorted(list(found.values()), best, asked.sort), best, twice, len(examples))
     if grammar:
         _show_relations(grammar)
-    if known.json is not None:
-        heads = [
-            asdict(one) | {"relation": best[one.name]._asdict() if one.name in best else None} for one in found.values()
-        ]
-        copied = {"first": twice.first, "again": twice.again} if twice else None
-        shown = {"heads": heads, "induction_loss": copied, "relations": [one._asdict() for one in grammar]}
-        with output_to(known.json) as output:
-            print(json.dumps(shown, indent=1), file=output)
     return 0
+
+
+def _figures(
+    found: Iterable[Profile], best: dict[str, Best], twice: Induction | None, grammar: list[Relation]
+) -> dict[str, Any]:
+    heads = [asdict(one) | {"relation": best[one.name]._asdict() if one.name in best else None} for one in found]
+    copied = {"first": twice.first, "again": twice.again} if twice else None
+    return {"heads": heads, "induction_loss": copied, "relations": [one._asdict() for one in grammar]}
 
 
 def _twice(run: Run) -> Induction:
@@ -98,9 +64,6 @@ def _twice(run: Run) -> Induction:
 
 
 def _grammar(run: Run, path: Path, most: int) -> tuple[list[Relation], dict[str, Best]]:
-    from regard.progress import watched
-    from regard.tasks import spread
-
     longest, tokenizer = run.model.longest or sys.maxsize, run.source_tokenizer
     trees = [tree for tree in read_trees(path) if len(tokenizer.encode(tree.text)) < longest]
     chosen = [Parsed(*trees[at]) for at in spread(len(trees), most)]

@@ -1,0 +1,31 @@
+"""Every command as it can be typed: its words, options and help. No torch here; what it does is in `cli/bodies`."""
+
+from regard.cli.command import Command
+from regard.cli.commands.about import CorporaCommand
+from regard.cli.commands.align import AlignCommand
+from regard.cli.commands.decoding import ScoreCommand, TranslateCommand, WriteCommand
+from regard.cli.commands.find import FindCommand
+from regard.cli.commands.heads import HeadsCommand
+from regard.cli.commands.lab import LabCommand
+from regard.cli.commands.labelling import CaptionCommand, ClassifyCommand, TagCommand
+from regard.cli.commands.look import LookCommand
+from regard.cli.commands.training import DemoCommand, EvaluateCommand, TrainCommand
+
+IN_ORDER: tuple[type[Command], ...] = (
+    TrainCommand,
+    EvaluateCommand,
+    CorporaCommand,
+    DemoCommand,
+    WriteCommand,
+    TranslateCommand,
+    ScoreCommand,
+    CaptionCommand,
+    ClassifyCommand,
+    TagCommand,
+    AlignCommand,
+    HeadsCommand,
+    FindCommand,
+    LookCommand,
+    LabCommand,
+)
+COMMANDS = {kind.called(): kind for kind in IN_ORDER}

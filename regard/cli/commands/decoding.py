@@ -1,0 +1,75 @@
+"""`regard write`, `translate` and `score`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from regard.cli.command import STANDARD, group, option, place
+from regard.cli.commands.shared import OnLines, OnRun
+from regard.config.decoding import Search, Writing
+from regard.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteCommand(OnRun):
+    """A language model goes on with a text, shown as it is made."""
+
+    examples = """
+        regard write runs/mine --prompt "def "
+        regard write runs/mine --prompt "The " --temperature 0.7 --top-p 0.9 --number 3 --seed 1
+        head -5 story.txt | regard write runs/mine --stop 'The end'"""
+    old = (("n", "number"),)
+
+    prompt: str | None = None
+    """What to go on from; - or, in a pipe, none: standard input (less its last line end)."""
+    writing: Writing = group(Writing())
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslateCommand(OnLines):
+    """Translate lines, one line of output for each line of input."""
+
+    examples = """
+        regard translate runs/fr input.en > output.fr
+        echo 'we are eating bread' | regard translate runs/fr --alignments pharaoh
+        regard translate runs/fr input.en --n-best 5 --must 'le chat' --ensemble runs/fr2"""
+    old = (("output", "save"),)
+
+    file: str = place("FILE", STANDARD)
+    """Lines to translate; -: standard input, where a terminal is answered line by line."""
+    search: Search = group(Search())
+    ensemble: tuple[Path, ...] = option((), "RUN")
+    """Runs that join in."""
+    scores: bool = False
+    """Print text ||| score."""
+    alignments: Literal["", "pharaoh", "json"] = ""
+    """Where it looked: text ||| source-target word pairs from 0, or a JSON object with all weights."""
+    json: bool = False
+    """Print a JSON object for each translation: its line from 0, text and score."""
+    save: Path | None = None
+    """Write there instead, line by line as they are made."""
+
+    def check(self) -> None:
+        if self.save and self.save.exists() and Path(self.file).exists() and self.save.samefile(self.file):
+            raise UserError(f"{self.save} is also what is to be translated; choose another file for --save")
+
+    @classmethod
+    def more(cls) -> str:
+        return "With --n-best as Moses and Marian write: line from 0 ||| text ||| logprob= sum of log p ||| score."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreCommand(OnLines):
+    """How probable each line is: log p, bits per byte, line, with tabs between them."""
+
+    examples = """
+        regard score runs/mine lines.txt | sort -n
+        paste test.en test.fr | regard score runs/fr              (log p of the target, given the source)
+        regard score runs/mine lines.txt --tokens                 (JSON, token by token)"""
+
+    file: str = place("FILE", STANDARD)
+    """Lines to score, for a translator source<TAB>target; -: standard input."""
+    json: bool = False
+    """Print a JSON object for each line."""
+    tokens: bool = False
+    """The same with log p of each token."""

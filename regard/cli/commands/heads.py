@@ -1,0 +1,42 @@
+"""`regard heads`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from regard.cli.command import option
+from regard.cli.commands.shared import OnRun
+from regard.config.settings import at_least
+
+Share = Literal["first", "stop", "rare", "digits", "dates"]
+SHARES: tuple[Share, ...] = get_args(Share)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadsCommand(OnRun):
+    """What each head of self-attention looks at, beside what weights without a choice would give."""
+
+    examples = """
+        regard heads runs/mine
+        regard heads runs/mine --sort induction
+        regard heads runs/mine --data other.txt --conllu en_ewt-ud-dev.conllu --save heads.json"""
+    old = (("texts", "number"),)
+
+    data: tuple[str, ...] = option((), "FILE")
+    """What to read, as for evaluate; none: the held-out part."""
+    number: int = at_least(1, 100)
+    """How many stretches of it."""
+    conllu: Path | None = None
+    """Parsed sentences: measures grammatical relations."""
+    sentences: int = at_least(1, 2000)
+    """Parsed sentences at most."""
+    sort: Literal["head", "confidence", "entropy", Share, "offset", "induction", "relation", "loss"] = "head"
+    """Largest first."""
+    json: bool = False
+    """Print all figures as JSON instead, offset by offset."""
+    save: Path | None = None
+    """Write all figures there, as JSON."""
+
+    @property
+    def where(self) -> str | tuple[str, ...] | None:
+        return self.data if len(self.data) > 1 else next(iter(self.data), None)

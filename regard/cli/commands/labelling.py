@@ -1,0 +1,66 @@
+"""`regard caption`, `classify` and `tag`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.cli.command import STANDARD, group, option, place
+from regard.cli.commands.shared import OnLines, OnRun
+from regard.config.decoding import Search
+from regard.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptionCommand(OnRun):
+    """What is in each picture, one line for each."""
+
+    examples = """
+        regard caption runs/photos dog.jpg beach.png
+        regard caption runs/photos dog.jpg --n-best 3
+        regard caption runs/photos dog.jpg --save looks.png          (where it looked for each word)"""
+
+    images: tuple[Path, ...] = place("IMAGE")
+    """JPEG, PNG, WebP, GIF, BMP or TIFF files."""
+    search: Search = group(Search())
+    ensemble: tuple[Path, ...] = option((), "RUN")
+    """Runs that join in."""
+    json: bool = False
+    """Print a JSON object for each caption."""
+    save: Path | None = None
+    """The picture once for each word of its best caption, lit where it looked (png, svg, pdf)."""
+
+    def check(self) -> None:
+        if self.save is not None and self.save.suffix not in (".png", ".svg", ".pdf"):
+            raise UserError(f"--save wants a name that ends in .png, .svg or .pdf, found '{self.save}'")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifyCommand(OnLines):
+    """The class of each line and its probability, with a tab between them."""
+
+    examples = """
+        regard classify runs/films reviews.txt
+        echo 'a moving film' | regard classify runs/films --all
+        regard classify runs/films reviews.txt --weights          (which words carried the weight)"""
+
+    file: str = place("FILE", STANDARD)
+    """Lines to classify; -: standard input, where a terminal is answered line by line."""
+    all: bool = False
+    """Every class with its probability, the best first."""
+    weights: bool = False
+    """The words that got most attention, for a run with attention pooling."""
+    json: bool = False
+    """Print a JSON object for each line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagCommand(OnLines):
+    """A tag for each word: lines word<TAB>tag, and a blank line behind each sentence."""
+
+    examples = """
+        regard tag runs/parts sentences.txt > tagged.tsv
+        echo 'They like it .' | regard tag runs/parts"""
+
+    file: str = place("FILE", STANDARD)
+    """A sentence on each line, with a space on both sides of each word; -: standard input."""
+    json: bool = False
+    """Print a JSON object for each sentence."""

@@ -1,0 +1,57 @@
+"""`regard look`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.cli.command import group, option, place
+from regard.cli.commands.shared import OnRun
+from regard.config.looking import Choice, Recording, kind_of_picture
+from regard.config.settings import at_least
+from regard.errors import UserError
+
+TRACE = ".trace"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookCommand(OnRun):
+    """Where a run looked, and what its cells said, while it read a text and answered it."""
+
+    examples = """
+        regard look runs/fr                                                  (the page, in a browser)
+        regard look runs/rnn "we are eating bread" --also runs/attention     (two runs to compare)
+        regard look runs/fr "we are eating bread" --view map                 (on the terminal)
+        regard look runs/fr "we are eating bread" --save map.svg             (png, pdf, html, csv, json, npz)
+        regard look runs/mine - --view heads --save heads.png < part.txt
+        regard look runs/mine "it's" --view text --unit 'layer.layers.0.cells[7]' --save cell.html
+        regard look runs/rnn "a long text" --view gradients --also runs/lstm --save memory.svg
+        regard look runs/fr "we are eating bread" --view beam --save tree.png
+        regard look runs/photos dog.jpg --save looks.png                     (a captioner reads a picture)
+        regard look runs/fr "we are eating bread" --save all.trace           (everything, to look at later)"""
+
+    text: str | None = place("TEXT", None)
+    """What to read, for a captioner a picture; -: standard input."""
+    save: Path | None = None
+    """As svg, png, pdf, html, csv, json, npz or trace."""
+    choice: Choice | None = group(None)
+    recording: Recording | None = group(None, "beam", "length", "answer")
+    also: tuple[Path, ...] = option((), "RUN")
+    """Runs beside, on the page or for gradients."""
+    port: int = at_least(0, 0)
+    """Of the page; 0: any that is free."""
+    no_open: bool = False
+    """Serve the page, and let me open it."""
+    exact: bool = False
+    """For a trace: attention in float32, four times the size."""
+
+    def check(self) -> None:
+        if self.save is not None and self.save.suffix != TRACE:
+            kind_of_picture(self.save)
+        if self.port >= 2**16:
+            raise UserError(f"--port wants a number from 0 to 65535, found {self.port}")
+        if self.also and not self.on_page and (self.choice is None or self.choice.view != "gradients"):
+            raise UserError("--also lays the gradients of several runs over each other; add --view gradients")
+
+    @property
+    def on_page(self) -> bool:
+        """Nothing was said of a picture: the page shows them all."""
+        return self.save is None and self.choice is None and self.recording is None

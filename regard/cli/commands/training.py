@@ -1,0 +1,98 @@
+"""`regard train`, `evaluate`, `corpora` and `demo`."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from regard.cli.command import Command, group, option, place, settings
+from regard.cli.commands.shared import OnRun
+from regard.config import Recipe, recipe_from
+from regard.config.decoding import Search
+from regard.config.recipe import read_toml
+from regard.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainCommand(Command):
+    """Train a model by a recipe, or go on with a run that stopped."""
+
+    examples = """
+        regard train examples/lm-lstm.toml
+        regard train examples/lm-lstm.toml --train.steps 500 --model.layer.width 256
+        regard train --data.train my.txt --model lstm --folder runs/mine
+        regard train runs/mine                              (goes on where it stopped)
+        torchrun --nproc-per-node 2 -m regard train examples/lm-lstm.toml --folder runs/two"""
+    old = (("run", "folder"),)
+
+    recipe: Path | None = place("RECIPE", None)
+    """A recipe (TOML), or the folder of a run to go on with."""
+    folder: Path | None = option(None, "FOLDER")
+    """Where to keep the run; none: runs/NAME."""
+    changes: dict[str, Any] = settings(Recipe)
+
+    def check(self) -> None:
+        _ = self.wanted  # a mistake in it is said before anything is computed
+
+    @cached_property
+    def wanted(self) -> Recipe | None:
+        """The recipe with its changes; none: go on as the run has it."""
+        if self.goes_on:
+            if self.folder not in (None, self.recipe):
+                raise UserError(
+                    f"{self.recipe} is a run already, so --folder {self.folder} has no meaning; "
+                    "give a recipe, or leave --folder out"
+                )
+            config = self.kept_in / "config.toml"
+            return recipe_from(read_toml(config), self.changes) if self.changes and config.exists() else None
+        if self.recipe is None and not self.changes:
+            raise UserError("train wants a recipe or --data.train FILE, found neither; see regard train --help")
+        return recipe_from({} if self.recipe is None else read_toml(self.recipe), self.changes)
+
+    @property
+    def goes_on(self) -> bool:
+        return self.recipe is not None and self.recipe.is_dir()
+
+    @property
+    def kept_in(self) -> Path:
+        if self.recipe is not None and self.goes_on:
+            return self.recipe
+        return self.folder or Path("runs") / (self.recipe.stem if self.recipe is not None else "mine")
+
+    @classmethod
+    def more(cls) -> str:
+        return "Any setting of a recipe is an option, --section.key VALUE: docs/training.md lists them."
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateCommand(OnRun):
+    """How good a run is on text that it was not trained on."""
+
+    examples = """
+        regard evaluate runs/mine
+        regard evaluate runs/mine --data test.en test.fr --beam 5 --json
+        regard evaluate runs/mine --precision int8          (and the change against float32)"""
+
+    data: tuple[str, ...] = option((), "FILE")
+    """Other data than the run's own: a file, two files, or a corpus."""
+    search: Search = group(Search(beam=1), "beam", "length_penalty")
+    ensemble: tuple[Path, ...] = option((), "RUN")
+    """Runs that join in."""
+    json: bool = False
+    """Print JSON."""
+
+    @property
+    def where(self) -> str | tuple[str, ...] | None:
+        return self.data if len(self.data) > 1 else next(iter(self.data), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoCommand(Command):
+    """Train a small translator in about 90 seconds and see where it looks."""
+
+    examples = """
+        regard demo"""
+    old = (("run", "folder"),)
+
+    folder: Path = option(Path("runs/demo"), "FOLDER")
+    """Where to keep the run."""

@@ -1,0 +1,62 @@
+"""Help, from the same declarations that a command is read by."""
+
+import inspect
+import shutil
+import textwrap
+from collections.abc import Iterable
+
+from regard.cli.command import Command, Option, options_of, places_of
+from regard.cli.commands import COMMANDS
+
+COLUMN = 26  # where what an option means begins
+
+
+def overview() -> str:
+    """All commands, a line for each."""
+    rows = [(name, inspect.getdoc(kind) or "") for name, kind in COMMANDS.items()]
+    return (
+        "usage: regard COMMAND … [--help]\n\n"
+        "Train sequence models on your own data, decode with them, and see what they look at.\n\n"
+        f"{_table(rows, 14)}\n\n"
+        "regard COMMAND --help says more; regard --version says which regard this is.\n"
+    )
+
+
+def help_for(kind: type[Command]) -> str:
+    """All that can be typed behind a command."""
+    places = places_of(kind)
+    typed = [f"{one.shown}{' …' if one.several else ''}" for one in places]
+    usage = [word if one.needed else f"[{word}]" for one, word in zip(places, typed, strict=True)]
+    rows = [
+        *((one.shown, one.meaning) for one in places),
+        *((f"{name} {_values(one)}".rstrip(), _said(one)) for name, one in options_of(kind).items()),
+        ("--help", "This text"),
+    ]
+    parts = [
+        " ".join(["usage: regard", kind.called(), *usage, "[--option …]"]),
+        inspect.getdoc(kind) or "",
+        _table(rows, COLUMN),
+        "examples:\n" + textwrap.indent(inspect.cleandoc(kind.examples), "  "),
+        kind.more(),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _values(one: Option) -> str:
+    return "" if one.switch else f"{one.shown} …" if one.several else one.shown
+
+
+def _said(one: Option) -> str:
+    plain = one.default is None or one.default is False or one.default in ("", ())
+    return one.meaning if plain else f"{one.meaning} (default: {one.default})"
+
+
+def _table(rows: Iterable[tuple[str, str]], column: int) -> str:
+    wide = min(max(shutil.get_terminal_size((100, 24)).columns, 60), 120)
+    lines = []
+    for name, said in rows:
+        first, *others = textwrap.wrap(said, wide - column) or [""]
+        short = len(name) < column - 3
+        lines += [f"  {name:<{column - 2}}{first}".rstrip()] if short else [f"  {name}", " " * column + first]
+        lines += [" " * column + other for other in others]
+    return "\n".join(lines)
