@@ -107,7 +107,7 @@ def test_an_unknown_setting(refused):
 
 def test_a_value_of_the_wrong_type(refused):
     assert refused("train", "--data.train", "a.txt", "--train.steps", "many") == (
-        "[train] steps must be a whole number from 1 up, found many"
+        "[train] steps must be a whole number from 0 up, found many"
     )
     assert refused("train", "--data.train", "2026") == (
         "[data] train must be a name, or two names of parallel files, found 2026"

@@ -86,15 +86,15 @@ MISTAKES = {
     ),
     "wrong type": (
         "[data]\ntrain = 'a'\n[train]\nsteps = 'many'",
-        "[train] steps must be a whole number from 1 up, found many",
+        "[train] steps must be a whole number from 0 up, found many",
     ),
     "a fraction of a step": (
         "[data]\ntrain = 'a'\n[train]\nsteps = 1.5",
-        "[train] steps must be a whole number from 1 up, found 1.5",
+        "[train] steps must be a whole number from 0 up, found 1.5",
     ),
     "true for a number": (
         "[data]\ntrain = 'a'\n[train]\nsteps = true",
-        "[train] steps must be a whole number from 1 up, found True",
+        "[train] steps must be a whole number from 0 up, found True",
     ),
     "a rate of nothing": ("[data]\ntrain = 'a'\n[train]\nrate = 0", "[train] rate must be a number above 0, found 0.0"),
     "too probable": (

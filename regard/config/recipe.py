@@ -62,8 +62,8 @@ class Text(Settings):
 class Train(Settings):
     """How the model learns."""
 
-    steps: int = at_least(1, 3000)
-    """How many updates at most."""
+    steps: int = at_least(0, 0)
+    """How many updates at most; 0: by the amount of data, chosen when it is prepared."""
     batch: int = at_least(1, 4096)
     """Tokens in one update, padding included, over all processes."""
     length: int = at_least(1, 128)

@@ -60,6 +60,7 @@ class CaptionsTask(Task):
     """
 
     name, title, verb = "captions", "captioner", "says"
+    epochs = 35
     commands = ("caption",)
     wants = "'seq2seq' that reads pictures"
     metrics = ("loss", "accuracy", "bleu", "chrf", "cider", "exact")

@@ -34,6 +34,7 @@ Tokenizers = tuple[Tokenizer, Tokenizer]  # of what is read, of what is answered
 ANY = "*"
 SAMPLE = 20_000_000  # characters that a tokenizer learns from at most
 LITTLE = 1_000_000  # training tokens below which a model is kept smaller and drops more
+FEWEST, MOST = 500, 20_000  # updates: fewer hardly leave the warm-up; more are for whoever asks for them
 SPREAD = 10_000  # stretches of a text, or examples, that heads are measured on at most
 
 
@@ -71,6 +72,8 @@ class Task(ABC):
     """Whether it reads something that is no part of its answer."""
     reads: ClassVar[str] = "text"
     """What a run is given: a text, or a picture."""
+    epochs: ClassVar[int] = 12
+    """How often a million training tokens are read where nobody says."""
     writes: ClassVar[bool] = True
     """Whether it answers with a text of its own, token by token; otherwise with labels, at once."""
     labels: ClassVar[str] = ""
@@ -130,6 +133,14 @@ class Task(ABC):
     @abstractmethod
     def default_model(self, layer: str, tokens: int) -> ModelConfig:
         """A model of this kind of layer for that many training tokens."""
+
+    def default_steps(self, tokens: int, batch: int) -> int:
+        """How many updates for that many training tokens: ten times the data is read about half as often.
+
+        Nothing is lost by too many but minutes, since the weights of the best look are kept.
+        """
+        epochs = min(80, self.epochs * (1_000_000 / tokens) ** (1 / 3))
+        return min(MOST, max(FEWEST, 100 * round(epochs * tokens / batch / 100)))
 
     @abstractmethod
     def batches(self, train: tuple[Any, ...], settings: Train, carry: bool) -> Batches:

@@ -73,8 +73,9 @@ def _open(folder: Folder, recipe: Recipe | None, report: Report) -> None:
     elif recipe is not None:
         there = folder.read_config()
         _same(to_table(there), to_table(recipe), folder.path)
-        if there.train != recipe.train:
-            folder.write_config(dataclasses.replace(there, train=recipe.train))
+        settings = dataclasses.replace(recipe.train, steps=recipe.train.steps or there.train.steps)
+        if there.train != settings:
+            folder.write_config(dataclasses.replace(there, train=settings))
 
 
 def _same(there: dict[str, Any], here: dict[str, Any], path: Path) -> None:
@@ -363,10 +364,10 @@ class Training:
             return
         if self.settings.precision == "bfloat16" and self.objective.precision == torch.float32:
             self.report.say(f"{self.device} has no bfloat16 of its own: computing in float32, which is faster here")
-        parameters = sum(p.numel() for p in self.model.parameters())
+        parameters, steps = sum(p.numel() for p in self.model.parameters()), self.settings.steps
         self.report.say(
-            f"{parameters:,} parameters, {self.material.train_tokens:,} training tokens, "
-            f"{self.batches.per_epoch:,} updates an epoch, on {self.device}"
+            f"{parameters:,} parameters, {self.material.train_tokens:,} training tokens, {steps:,} updates, "
+            f"{steps / self.batches.per_epoch:,.3g} epochs, on {self.device}"
         )
 
 

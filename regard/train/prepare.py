@@ -23,6 +23,10 @@ def prepare(folder: Folder, recipe: Recipe) -> None:
     recipe = start_from(folder, replace(recipe, data=replace(recipe.data, kind=task.name)))
     facts = task.prepare(folder, recipe)
     write_text(folder.tokens("facts.json"), json.dumps({"kind": task.name, **facts}) + "\n")
+    tokens = task.material(folder).train_tokens
     if isinstance(recipe.model, str):
-        recipe = replace(recipe, model=task.default_model(recipe.model, task.material(folder).train_tokens))
+        recipe = replace(recipe, model=task.default_model(recipe.model, tokens))
+    if not recipe.train.steps:
+        steps = task.default_steps(tokens, recipe.train.batch)
+        recipe = replace(recipe, train=replace(recipe.train, steps=steps))
     folder.write_config(recipe)  # last: it says that all the rest is there
