@@ -1,10 +1,12 @@
 """The rooms of the house: imports point one way, and only `build` knows which class an architecture is."""
 
 import ast
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from bench import house
 from regard.tasks import TASKS
 
 ROOT = Path(__file__).parent.parent / "regard"
@@ -56,6 +58,11 @@ MAY_IMPORT = {
         *("train", "demo", "page", "lab"),
     },
 }
+HOUSE = house.package(ROOT.parent)
+LAWS: dict[str, tuple[int, Callable[[], Sequence[object]]]] = {  # what is counted: how many may be, those that are
+    "modules that import each other": (0, lambda: house.cycles(house.graph(HOUSE, lazy=True))),
+    "places that compare a kind": (10, lambda: house.kind_comparisons(HOUSE)),
+}
 FILES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 SCRIPTS = sorted(path.relative_to(ROOT) for path in (ROOT / "page" / "static").rglob("*.js"))
 
@@ -105,3 +112,9 @@ def test_the_page_asks_for_no_task_by_its_name(path):
     source = (ROOT / path).read_text()
     for task in TASKS.values():
         assert f"'{task.title}'" not in source, f"{path} compares '{task.title}'; what the page must know is data"
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_what_is_to_stay_small_does(law):
+    most, found = LAWS[law]
+    assert len(found()) <= most, f"{law}: {found()}"
