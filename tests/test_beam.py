@@ -286,6 +286,6 @@ def test_a_shared_source_is_not_copied():
     model = model_of("seq2seq-transformer", False)
     with torch.inference_mode():
         state = model.start(some_source(2))
-        memory = state[2][1]
-        assert select(state, torch.tensor([[0, 0, 0], [1, 1, 1]]))[2][1] is memory
-        assert regard.select(state, torch.tensor([1]))[2][1] is not memory
+        memory = state.blocks[0][1]
+        assert select(state, torch.tensor([[0, 0, 0], [1, 1, 1]])).blocks[0][1] is memory
+        assert regard.select(state, torch.tensor([1])).blocks[0][1] is not memory

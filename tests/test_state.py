@@ -1,6 +1,7 @@
 """States are values, also the one that grows in place."""
 
 import threading
+from typing import NamedTuple
 
 import torch
 from hypothesis import given
@@ -81,6 +82,23 @@ def test_select_keeps_the_structure():
     assert chosen[1] is None
     assert chosen[2][0].value.tolist() == [[4, 5], [0, 1]]
     assert batch_size(chosen) == 2
+
+
+class Named(NamedTuple):
+    first: torch.Tensor
+    rest: tuple
+
+
+def test_names_stay():
+    state = (None, Named(torch.arange(3), (Named(torch.arange(3) + 1, ()),)))
+    for other in (
+        select(state, torch.tensor([0, 1, 2])),
+        map_state(torch.clone, state),
+        like(state, leaves(state)),
+    ):
+        assert isinstance(other[1], Named)
+        assert other[1].first.tolist() == [0, 1, 2]
+        assert other[1].rest[0].first.tolist() == [1, 2, 3]
 
 
 def test_leaves_and_like_are_inverse():

@@ -66,7 +66,7 @@ def test_a_recurrent_decoder_asks_with_its_last_state():
     asked = seen["decoder.layer.attention.queries"][:, 0]
     said = seen["decoder.layer.decoder.layers.1.hidden"]
     torch.testing.assert_close(asked[:, 1:], said[:, :-1])
-    torch.testing.assert_close(asked[:, 0], state[0][-1][0])
+    torch.testing.assert_close(asked[:, 0], state.cells[-1][0])
 
 
 def test_clamping_a_cell_acts_on_what_follows():

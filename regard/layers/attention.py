@@ -20,7 +20,7 @@ from regard.errors import UserError, unknown
 from regard.layers.history import Sight, View, positions
 from regard.layers.layer import Encoded
 from regard.layers.position import Rotary, Turn, turned
-from regard.layers.state import Growing, State
+from regard.layers.state import Growing
 from regard.layers.tap import SOURCE, WRITTEN, Tap, listening
 
 
@@ -286,11 +286,11 @@ class MultiHead(KeyValueAttention):
 class CrossAttention(MultiHead):
     """Queries from the decoder, keys and values from the encoder, read once."""
 
-    def start(self, batch: int, source: Encoded | None) -> State:
+    def start(self, batch: int, source: Encoded | None) -> Growing:
         assert source is not None
         return self.read(source.vectors)
 
-    def forward(self, x: Tensor, state: State, sight: Sight) -> tuple[Tensor, State]:
+    def forward(self, x: Tensor, state: Growing, sight: Sight) -> tuple[Tensor, Growing]:
         return self.look(x, state, sight.source), state
 
 
@@ -305,14 +305,14 @@ class CrossAttentionByPlace(CrossAttention):
         super().__init__(width, heads, inputs, kind)
         self.rotary = Rotary(heads.key_width)
 
-    def start(self, batch: int, source: Encoded | None) -> State:
+    def start(self, batch: int, source: Encoded | None) -> Growing:
         assert source is not None
         vectors = source.vectors
         rows, length = vectors.shape[:2]
         where, _ = positions(torch.zeros(rows, dtype=torch.long, device=vectors.device), length, source.keep)
         return self.read(vectors, turn=self.rotary.turn(where, length))
 
-    def forward(self, x: Tensor, state: State, sight: Sight) -> tuple[Tensor, State]:
+    def forward(self, x: Tensor, state: Growing, sight: Sight) -> tuple[Tensor, Growing]:
         return self.look(x, state, sight.source, sight.turn), state
 
 
@@ -329,10 +329,10 @@ class SelfAttention(Attention):
         self.query_key_value = nn.Linear(width, number * (m + m + l))
         self.output = nn.Linear(number * l, width)
 
-    def start(self, batch: int, source: Encoded | None) -> State:
+    def start(self, batch: int, source: Encoded | None) -> None:
         return None
 
-    def forward(self, x: Tensor, state: State, sight: Sight) -> tuple[Tensor, State]:
+    def forward(self, x: Tensor, state: Growing | None, sight: Sight) -> tuple[Tensor, Growing]:
         all_three = self._split(self.query_key_value(x))  # (B, T, H, 2M + L)
         queries, both = all_three[..., : self.key_width], all_three[..., self.key_width :]
         memory = self.remember(both, state, sight.turn, len(x) // sight.each)

@@ -1,7 +1,7 @@
 """The Transformer's block, attention and feed-forward each with a residual path and a norm; and the stack of them."""
 
 from collections.abc import Callable
-from typing import Protocol, cast, runtime_checkable
+from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float
@@ -15,7 +15,7 @@ from regard.layers.state import Growing, State
 from regard.layers.tap import Tap
 
 
-@runtime_checkable
+@runtime_checkable  # types are checked while tests run
 class Sublayer(Protocol):
     """What a block is made of: self-attention, cross-attention, feed-forward."""
 
@@ -32,10 +32,10 @@ class FeedForward(nn.Module):
         self.activation = activation
         self.units = Tap("B T F", "units")
 
-    def start(self, batch: int, source: Encoded | None) -> State:
+    def start(self, batch: int, source: Encoded | None) -> None:
         return None
 
-    def forward(self, x: Tensor, state: State, sight: Sight) -> tuple[Tensor, State]:
+    def forward(self, x: Tensor, state: None, sight: Sight) -> tuple[Tensor, None]:
         return self.W_2(self.units(self.activation(self.W_1(x)))), None
 
 
@@ -75,10 +75,10 @@ class Block(nn.Module):
         self.residuals = nn.ModuleList(residual() for _ in sublayers)
         self.hidden = Tap("B T D", "hidden")
 
-    def start(self, batch: int, source: Encoded | None) -> State:
+    def start(self, batch: int, source: Encoded | None) -> tuple[State, ...]:
         return tuple(sublayer.start(batch, source) for sublayer in self._sublayers())
 
-    def forward(self, x: Tensor, state: State, sight: Sight) -> tuple[Tensor, State]:
+    def forward(self, x: Tensor, state: tuple[State, ...], sight: Sight) -> tuple[Tensor, tuple[State, ...]]:
         states = []
         for sublayer, residual, before in zip(self._sublayers(), self.residuals, state, strict=True):
             path = cast(NormBefore, residual)
@@ -91,11 +91,16 @@ class Block(nn.Module):
         return [getattr(self, name) for name in self.parts]
 
 
-class Transformer(Layer):
-    """Positions, then L blocks, then a last norm where norms come before.
+class TransformerState(NamedTuple):
+    """The KV cache of every block, and which of its positions are whose."""
 
-    State: what has been fed, which positions of the source are real, and each block's own.
-    """
+    history: History  # what has been fed
+    source_keep: Growing | None  # which positions of the source are real; None: all, or there is no source
+    blocks: tuple[tuple[State, ...], ...]  # each block's own
+
+
+class Transformer(Layer[TransformerState]):
+    """Positions, then L blocks, then a last norm where norms come before."""
 
     causal = False
     grows = True
@@ -107,17 +112,16 @@ class Transformer(Layer):
         self.blocks = nn.ModuleList(blocks)
         self.last_norm = last_norm
 
-    def start(self, batch: int, source: Encoded | None = None) -> State:
+    def start(self, batch: int, source: Encoded | None = None) -> TransformerState:
         history = History(torch.zeros(batch, dtype=torch.long, device=next(self.parameters()).device))
         kept = None if source is None or source.keep is None else Growing(source.keep)
-        return history, kept, *(cast(Block, block).start(batch, source) for block in self.blocks)
+        return TransformerState(history, kept, tuple(cast(Block, block).start(batch, source) for block in self.blocks))
 
     def forward(
-        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: State
-    ) -> tuple[Float[Tensor, "B T D"], State]:
-        history, kept, *before = state
-        steps = x.shape[1]
-        where, history = history.fed(steps, keep)  # (B, T)
+        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: TransformerState
+    ) -> tuple[Float[Tensor, "B T D"], TransformerState]:
+        steps, kept = x.shape[1], state.source_keep
+        where, history = state.history.fed(steps, keep)  # (B, T)
         x = self.dropout(self.position(x, where, history.length))
         sight = Sight(
             history.view(steps, self.causal),
@@ -126,10 +130,10 @@ class Transformer(Layer):
             history.each,
         )
         after = []
-        for block, past in zip(self.blocks, before, strict=True):
-            x, past = block(x, past, sight)
-            after.append(past)
-        return self.last_norm(x), (history, kept, *after)
+        for block, past in zip(self.blocks, state.blocks, strict=True):
+            x, now = block(x, past, sight)
+            after.append(now)
+        return self.last_norm(x), TransformerState(history, kept, tuple(after))
 
 
 class CausalTransformer(Transformer):

@@ -8,6 +8,8 @@ AttendedContext   c_t = Σ_i a_{t,i} h_i             s_t = g_U(y_t, s_{t−1}, c
 The last two answer from o_t = tanh(W [s_t; c_t]), the others from s_t.
 """
 
+from typing import Any, NamedTuple
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -48,7 +50,7 @@ class Readout(nn.Module):
         return torch.tanh(self.W(torch.cat([states, contexts], -1)))
 
 
-class Copied(Layer):
+class Copied(Layer[State]):
     """s_0 = h_T: the decoder goes on where the encoder stopped. (Sutskever et al. 2014)"""
 
     def __init__(self, decoder: Stack) -> None:
@@ -77,7 +79,14 @@ class Started(Copied):
         return self.first_state(source.summary, self.decoder.start(batch))
 
 
-class FixedContext(Layer):
+class FixedContextState(NamedTuple):
+    """What the decoder remembers, and the context it reads at every step."""
+
+    cells: State
+    context: Float[Tensor, "B D"]
+
+
+class FixedContext(Layer[FixedContextState]):
     """The decoder reads [y_t; c] with the same c = h_T at every step. (Cho et al. 2014)"""
 
     def __init__(self, decoder: Stack, source_width: int) -> None:
@@ -86,20 +95,27 @@ class FixedContext(Layer):
         self.first_state = FirstState(source_width, decoder)
         self.readout = Readout(source_width, decoder)
 
-    def start(self, batch: int, source: Encoded | None = None) -> State:
+    def start(self, batch: int, source: Encoded | None = None) -> FixedContextState:
         assert source is not None
-        return self.first_state(source.summary, self.decoder.start(batch)), source.summary
+        return FixedContextState(self.first_state(source.summary, self.decoder.start(batch)), source.summary)
 
     def forward(
-        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: State
-    ) -> tuple[Float[Tensor, "B T D"], State]:
-        cells, context = state
-        everywhere = context[:, None].expand(-1, x.shape[1], -1)  # (B, D) → (B, T, D)
-        y, cells = self.decoder(torch.cat([x, everywhere], -1), keep, cells)
-        return self.readout(y, everywhere), (cells, context)
+        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: FixedContextState
+    ) -> tuple[Float[Tensor, "B T D"], FixedContextState]:
+        everywhere = state.context[:, None].expand(-1, x.shape[1], -1)  # (B, D) → (B, T, D)
+        y, cells = self.decoder(torch.cat([x, everywhere], -1), keep, state.cells)
+        return self.readout(y, everywhere), state._replace(cells=cells)
 
 
-class AttendedContext(Layer):
+class AttendedContextState(NamedTuple):
+    """What the decoder remembers, and the source that it attends to."""
+
+    cells: tuple[Any, ...]
+    memory: Growing  # keys and values
+    source_keep: Growing | None  # which positions of the source are real; None: all
+
+
+class AttendedContext(Layer[AttendedContextState]):
     """e_{t,i} = f_att(s_{t−1}, h_i), a_t = softmax(e_t), c_t = Σ_i a_{t,i} h_i: another context at every step.
 
     s_{t−1} is needed before c_t, so this goes step by step also in training. (Bahdanau et al. 2015)
@@ -112,14 +128,15 @@ class AttendedContext(Layer):
         self.attention = attention
         self.readout = Readout(source_width, decoder)
 
-    def start(self, batch: int, source: Encoded | None = None) -> State:
+    def start(self, batch: int, source: Encoded | None = None) -> AttendedContextState:
         assert source is not None
         cells = self.first_state(source.summary, self.decoder.start(batch))
-        return cells, self.attention.read(source.vectors), None if source.keep is None else Growing(source.keep)
+        kept = None if source.keep is None else Growing(source.keep)
+        return AttendedContextState(cells, self.attention.read(source.vectors), kept)
 
     def forward(
-        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: State
-    ) -> tuple[Float[Tensor, "B T D"], State]:
+        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: AttendedContextState
+    ) -> tuple[Float[Tensor, "B T D"], AttendedContextState]:
         cells, memory, kept = state
         view = everywhere_kept(None if kept is None else kept.value)
         outputs, contexts = [], []
@@ -130,4 +147,4 @@ class AttendedContext(Layer):
             y, cells = self.decoder(torch.cat([x_t, context], -1), real, cells)
             outputs.append(y)
             contexts.append(context)
-        return self.readout(torch.cat(outputs, 1), torch.cat(contexts, 1)), (cells, memory, kept)
+        return self.readout(torch.cat(outputs, 1), torch.cat(contexts, 1)), state._replace(cells=cells)

@@ -1,12 +1,12 @@
 """The contract of every layer: vectors and a state in, vectors and a state out."""
 
-from typing import NamedTuple
+from typing import Generic, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from regard.layers.state import State
+from regard.layers.state import S, State
 
 
 class Encoded(NamedTuple):
@@ -18,7 +18,7 @@ class Encoded(NamedTuple):
     state: State  # the encoder's last state
 
 
-class Layer(nn.Module):
+class Layer(nn.Module, Generic[S]):
     """y_1 … y_T, state' = f(x_1 … x_T, state), the same for T = 1 and for all of T at once.
 
     `keep` is True where a position is real, None when all are. A position that is not kept leaves the state as it was;
@@ -30,18 +30,16 @@ class Layer(nn.Module):
     grows: bool = False
     """Whether its state grows with every position fed, as a KV cache does."""
 
-    def start(self, batch: int, source: Encoded | None = None) -> State:
+    def start(self, batch: int, source: Encoded | None = None) -> S:
         """The state before the first position."""
         raise NotImplementedError
 
     def forward(
-        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: State
-    ) -> tuple[Float[Tensor, "B T D"], State]:
+        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: S
+    ) -> tuple[Float[Tensor, "B T D"], S]:
         raise NotImplementedError
 
-    def summary(
-        self, y: Float[Tensor, "B T D"], keep: Bool[Tensor, "B T"] | None, state: State
-    ) -> Float[Tensor, "B D"]:
+    def summary(self, y: Float[Tensor, "B T D"], keep: Bool[Tensor, "B T"] | None, state: S) -> Float[Tensor, "B D"]:
         """One vector for the whole sequence, from what `forward` returned: the one at the last position kept."""
         if keep is None:
             return y[:, -1]

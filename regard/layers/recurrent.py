@@ -4,7 +4,7 @@ Each cell's equations are written once, in `cell`. Nobody listening and more tha
 computes the same from the same weights. A law says that the two agree.
 """
 
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from jaxtyping import Bool, Float
@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from regard.layers.dropout import Dropout
 from regard.layers.layer import Encoded, Layer
-from regard.layers.state import State
 from regard.layers.tap import Tap, listening, taps_of
 
 Cells: TypeAlias = tuple[Tensor, ...]  # h first, each (B, D)
@@ -20,7 +19,7 @@ Cells: TypeAlias = tuple[Tensor, ...]  # h first, each (B, D)
 HOLD = 1e4  # added to a gate before its sigmoid it gives exactly 1, subtracted exactly 0
 
 
-class Recurrent(Layer):
+class Recurrent(Layer[Cells]):
     """One layer of one cell. Shapes: x (B, T, D_in) → y (B, T, D); the state is a tuple of (B, D), h first."""
 
     gates: int  # how many vectors of width D the cell computes from x_t and h_{t−1}
@@ -40,20 +39,20 @@ class Recurrent(Layer):
     def start(self, batch: int, source: Encoded | None = None) -> Cells:
         return tuple(self.W_hh.weight.new_zeros(batch, self.width) for _ in range(self.remembers))
 
-    def last_hidden(self, state: State) -> Float[Tensor, "B D"]:
+    def last_hidden(self, state: Cells) -> Float[Tensor, "B D"]:
         """s_{t−1}: what the layer last put out."""
         return state[0]
 
     def forward(
-        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: State
-    ) -> tuple[Float[Tensor, "B T D"], State]:
+        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: Cells
+    ) -> tuple[Float[Tensor, "B T D"], Cells]:
         if x.shape[1] == 1 or listening(self):
             return self._by_equations(x, keep, state)
         if keep is None:
             return self.kernel(x, state)
         return self._kernel_with_gaps(x, keep, state)
 
-    def summary(self, y: Tensor, keep: Tensor | None, state: State) -> Float[Tensor, "B D"]:
+    def summary(self, y: Tensor, keep: Tensor | None, state: Cells) -> Float[Tensor, "B D"]:
         return self.last_hidden(state)
 
     def cell(self, inputs: Float[Tensor, "B GD"], state: Cells) -> Cells:
@@ -178,7 +177,7 @@ class GRU(Recurrent):
         return y, (h[0],)
 
 
-class Stack(Layer):
+class Stack(Layer[tuple[Any, ...]]):
     """Layers on top of each other: y = f_L(… f_2(f_1(x))). The state is the tuple of theirs."""
 
     def __init__(self, layers: list["Recurrent | Bidirectional"], dropout: float = 0.0) -> None:
@@ -190,29 +189,36 @@ class Stack(Layer):
     def width(self) -> int:
         return self._each()[-1].width
 
-    def start(self, batch: int, source: Encoded | None = None) -> State:
+    def start(self, batch: int, source: Encoded | None = None) -> tuple[Any, ...]:
         return tuple(layer.start(batch) for layer in self._each())
 
-    def last_hidden(self, state: State) -> Float[Tensor, "B D"]:
+    def last_hidden(self, state: tuple[Any, ...]) -> Float[Tensor, "B D"]:
         return self._each()[-1].last_hidden(state[-1])
 
     def forward(
-        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: State
-    ) -> tuple[Float[Tensor, "B T D"], State]:
+        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: tuple[Any, ...]
+    ) -> tuple[Float[Tensor, "B T D"], tuple[Any, ...]]:
         states = []
         for depth, (layer, before) in enumerate(zip(self._each(), state, strict=True)):
             x, after = layer(self.dropout(x) if depth else x, keep, before)
             states.append(after)
         return x, tuple(states)
 
-    def summary(self, y: Tensor, keep: Tensor | None, state: State) -> Float[Tensor, "B D"]:
+    def summary(self, y: Tensor, keep: Tensor | None, state: tuple[Any, ...]) -> Float[Tensor, "B D"]:
         return self.last_hidden(state)
 
     def _each(self) -> list["Recurrent | Bidirectional"]:
         return list(self.layers)  # type: ignore[arg-type]
 
 
-class Bidirectional(Layer):
+class BothWays(NamedTuple):
+    """What each direction remembers."""
+
+    left: Cells  # of the one that reads from the left
+    right: Cells
+
+
+class Bidirectional(Layer[BothWays]):
     """h_t = [h→_t; h←_t]: one layer reads from the left, one from the right (Schuster and Paliwal 1997).
 
     For encoders, which have the whole source at hand. Each direction has half the width. Padding does nothing to a
@@ -226,20 +232,18 @@ class Bidirectional(Layer):
         for tap in taps_of(backwards).values():
             tap.from_the_end = True
 
-    def start(self, batch: int, source: Encoded | None = None) -> State:
-        return self.forwards.start(batch), self.backwards.start(batch)
+    def start(self, batch: int, source: Encoded | None = None) -> BothWays:
+        return BothWays(self.forwards.start(batch), self.backwards.start(batch))
 
-    def last_hidden(self, state: State) -> Float[Tensor, "B D"]:
-        left, right = state
-        return torch.cat([self.forwards.last_hidden(left), self.backwards.last_hidden(right)], -1)
+    def last_hidden(self, state: BothWays) -> Float[Tensor, "B D"]:
+        return torch.cat([self.forwards.last_hidden(state.left), self.backwards.last_hidden(state.right)], -1)
 
     def forward(
-        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: State
-    ) -> tuple[Float[Tensor, "B T D"], State]:
-        left, right = state
-        y, left = self.forwards(x, keep, left)
-        z, right = self.backwards(x.flip(1), None if keep is None else keep.flip(1), right)
-        return torch.cat([y, z.flip(1)], -1), (left, right)
+        self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: BothWays
+    ) -> tuple[Float[Tensor, "B T D"], BothWays]:
+        y, left = self.forwards(x, keep, state.left)
+        z, right = self.backwards(x.flip(1), None if keep is None else keep.flip(1), state.right)
+        return torch.cat([y, z.flip(1)], -1), BothWays(left, right)
 
-    def summary(self, y: Tensor, keep: Tensor | None, state: State) -> Float[Tensor, "B D"]:
+    def summary(self, y: Tensor, keep: Tensor | None, state: BothWays) -> Float[Tensor, "B D"]:
         return self.last_hidden(state)

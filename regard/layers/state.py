@@ -1,20 +1,20 @@
 """What a model remembers between calls, as a value: passed in, handed back, never kept on a module."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-# Tensor | Part | None | tuple of states. Axis 0 of a tensor is the rows of the batch; None remembers nothing.
-State: TypeAlias = Any
-
 
 class Part(ABC):
     """A part of a state that is more than one tensor with a line for each row."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
 
     @abstractmethod
     def map(self, function: Callable[[Tensor], Tensor]) -> "Part":
@@ -23,6 +23,14 @@ class Part(ABC):
     @abstractmethod
     def select(self, rows: "Rows") -> "Part":
         """What belongs to the chosen rows."""
+
+
+# Axis 0 of a tensor is the rows of the batch; None remembers nothing; a tuple may be a NamedTuple, and stays one.
+if TYPE_CHECKING:
+    State: TypeAlias = "Tensor | Part | tuple[State, ...] | None"
+else:
+    State = Tensor | Part | tuple | None  # what checks types in tests knows no recursion
+S = TypeVar("S", bound=State)  # the state of one kind of layer or model
 
 
 class Rows:
@@ -122,7 +130,7 @@ def map_state(function: Callable[[Tensor], Tensor], state: State) -> State:
         return function(state)
     if isinstance(state, Part):
         return state.map(function)
-    return tuple(map_state(function, part) for part in state)
+    return _rebuilt(state, (map_state(function, part) for part in state))
 
 
 def select(state: State, rows: Int[Tensor, " R"] | Int[Tensor, "G K"]) -> State:
@@ -140,7 +148,13 @@ def _selected(state: State, rows: Rows) -> State:
         return state.index_select(0, rows.flat)
     if isinstance(state, Part):
         return state.select(rows)
-    return tuple(_selected(part, rows) for part in state)
+    return _rebuilt(state, (_selected(part, rows) for part in state))
+
+
+def _rebuilt(state: tuple[State, ...], parts: Iterable[State]) -> tuple[State, ...]:
+    """Other parts under the same names."""
+    make: Callable[[Iterable[State]], tuple[State, ...]] = getattr(type(state), "_make", tuple)
+    return make(parts)
 
 
 def leaves(state: State) -> list[Tensor]:
@@ -165,4 +179,5 @@ def batch_size(state: State) -> int:
     """How many rows a state holds. What stands first in a state has a line for each."""
     while isinstance(state, tuple):
         state = next(part for part in state if part is not None)
+    assert state is not None
     return len(state)

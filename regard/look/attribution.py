@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.decode.batches import BATCH
-from regard.decode.score import score
+from regard.decode.score import forced, score
 from regard.errors import UserError
 from regard.layers.tap import SOURCE, WRITTEN, layer_of, taps_of
 from regard.look.gradients import asked
@@ -131,18 +131,9 @@ def token_effects(
         else:
             start = model.start(_repeated(record.source, len(places), device), len(places))
             # What is judged stays what was said: only what is fed is changed.
-            logs = _forced(model, changed, keep, fed, start)
+            logs = forced(model, changed[:, :-1], start, keep[:, :-1], fed[:, 1:])
         rows.append(logs.float().cpu())
     return (torch.cat(rows) - before).T
-
-
-def _forced(model: Model, fed: Tensor, keep: Tensor, said: Tensor, state: object) -> Tensor:
-    """log p of what was said when something else is fed; where a token is hidden, what follows the one before it."""
-    scores, _ = model(fed[:, :-1], state, keep[:, :-1])
-    places = torch.arange(fed.shape[1] - 1, device=fed.device)
-    before = places.where(keep[:, :-1], -1).cummax(1).values  # (B, T): the last token kept
-    rows = torch.arange(len(fed), device=fed.device)[:, None]
-    return scores.log_softmax(-1)[rows, before, said[:, 1:]]
 
 
 def _repeated(source: Source | None, times: int, device: torch.device) -> Source | None:

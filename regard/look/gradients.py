@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.decode.score import score
+from regard.layers.state import State
 from regard.layers.tap import SOURCE, WRITTEN, taps_of
 from regard.look.patch import patch
 from regard.look.record import Record
@@ -53,7 +54,7 @@ def memory(model: Model, record: Record, several: int = SEVERAL) -> dict[str, Fl
     return {path: _mean([leaf.norms(losses[t]) for t in steps], places) for path, leaf in leaves.items()}
 
 
-def asked(model: Model, record: Record) -> tuple[Tensor, object]:
+def asked(model: Model, record: Record) -> tuple[Tensor, State]:
     """What was written, and the state before it: to ask the model again."""
     device, source = next(model.parameters()).device, record.source
     state = model.start(None if source is None else source._replace(content=source.content.to(device)))

@@ -6,12 +6,11 @@ from torch import Tensor, nn
 from regard.errors import UserError
 from regard.layers.dropout import Dropout
 from regard.layers.pooling import Pooling
-from regard.layers.state import State
 from regard.models.encoder import Encoder
 from regard.models.model import Model, Source, check_fed
 
 
-class Classifier(Model):
+class Classifier(Model[Tensor]):
     """p(y | x) = softmax(W c), c = pooling(h_1 … h_S): a translation into one token, the class.
 
     The state is c alone. What is fed is not read, so the scores are the same at every position.
@@ -24,14 +23,14 @@ class Classifier(Model):
         self.head = head
         self.dropout = Dropout(dropout)
 
-    def start(self, source: Source | None = None, batch: int = 1) -> State:
+    def start(self, source: Source | None = None, batch: int = 1) -> Float[Tensor, "B D"]:
         if source is None:
             raise UserError("a classifier wants a source, found none; call start(Source(tokens))")
         return self.pooling(self.encoder(source))
 
     def forward(
-        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
-    ) -> tuple[Float[Tensor, "B T V"], State]:
+        self, tokens: Int[Tensor, "B T"], state: Float[Tensor, "B D"], keep: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B D"]]:
         check_fed(tokens, state)
         scores = self.head(self.dropout(state))  # (B, V)
         return scores[:, None].expand(-1, tokens.shape[1], -1), state

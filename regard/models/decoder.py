@@ -11,7 +11,7 @@ from regard.layers.state import State
 from regard.models.model import Model, Source, check_fed
 
 
-class Decoder(Model):
+class Decoder(Model[State]):
     """scores_t = head(layer(embedding(x_1 … x_t))). As the decoder of a pair it starts from an encoded source."""
 
     def __init__(self, embedding: Embedding, layer: Layer, head: Head | TiedHead, dropout: float) -> None:

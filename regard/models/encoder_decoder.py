@@ -10,7 +10,7 @@ from regard.models.encoder import Encoder, PictureEncoder
 from regard.models.model import Model, Source
 
 
-class EncoderDecoder(Model):
+class EncoderDecoder(Model[State]):
     """p(y | x) = Π_t p(y_t | y_1 … y_{t−1}, x). What the decoder knows of x is all in its state."""
 
     def __init__(self, encoder: Encoder | PictureEncoder, decoder: Decoder) -> None:

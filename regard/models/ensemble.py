@@ -12,7 +12,7 @@ from regard.layers.state import State
 from regard.models.model import Model, Source
 
 
-class Ensemble(Model):
+class Ensemble(Model[tuple[State, ...]]):
     """scores = log (1/N) Σ_i softmax(scores_i): the mean of the members' probabilities. The state is all of theirs.
 
     Members read the same source and write the same vocabulary; they may differ in everything else.
@@ -26,21 +26,21 @@ class Ensemble(Model):
         self.longest = min((member.longest for member in members if member.longest), default=None)
         self.grows = any(member.grows for member in members)
 
-    def start(self, source: Source | None = None, batch: int = 1) -> State:
+    def start(self, source: Source | None = None, batch: int = 1) -> tuple[State, ...]:
         return tuple(member.start(source, batch) for member in self.members)  # type: ignore[operator]
 
     def forward(
-        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
-    ) -> tuple[Float[Tensor, "B T V"], State]:
+        self, tokens: Int[Tensor, "B T"], state: tuple[State, ...], keep: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B T V"], tuple[State, ...]]:
         return _mean([member(tokens, part, keep) for member, part in zip(self.members, state, strict=True)])
 
     def read(
-        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
-    ) -> tuple[Float[Tensor, "B V"], State]:
+        self, tokens: Int[Tensor, "B T"], state: tuple[State, ...], keep: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B V"], tuple[State, ...]]:
         return _mean([member.read(tokens, part, keep) for member, part in zip(self.members, state, strict=True)])  # type: ignore[operator]
 
 
-def _mean(answers: Sequence[tuple[Float[Tensor, "..."], State]]) -> tuple[Float[Tensor, "..."], State]:
+def _mean(answers: Sequence[tuple[Float[Tensor, "..."], State]]) -> tuple[Float[Tensor, "..."], tuple[State, ...]]:
     sizes = [scores.shape[-1] for scores, _ in answers]
     if len(set(sizes)) > 1:
         raise UserError(

@@ -1,12 +1,12 @@
 """The contract: a sequence model is a function (tokens, state) → (scores, state)."""
 
-from typing import NamedTuple
+from typing import Generic, NamedTuple
 
 from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor, nn
 
 from regard.errors import UserError
-from regard.layers.state import State, batch_size
+from regard.layers.state import S, State, batch_size
 
 
 class Source(NamedTuple):
@@ -16,7 +16,7 @@ class Source(NamedTuple):
     keep: Bool[Tensor, "B S"] | None = None
 
 
-class Model(nn.Module):
+class Model(nn.Module, Generic[S]):
     """Training feeds all T tokens at once, test time one by one: the same method, the same maths.
 
     The state is a value. Feeding it never changes it, so the same state can be continued in two ways.
@@ -27,13 +27,13 @@ class Model(nn.Module):
     grows: bool = False
     """Whether its state grows with every token fed. One that does not can go on for ever, at no cost."""
 
-    def start(self, source: Source | None = None, batch: int = 1) -> State:
+    def start(self, source: Source | None = None, batch: int = 1) -> S:
         """s_0. With a source, its rows give the batch, and it is encoded here, once."""
         raise NotImplementedError
 
     def forward(
-        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
-    ) -> tuple[Float[Tensor, "B T V"], State]:
+        self, tokens: Int[Tensor, "B T"], state: S, keep: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B T V"], S]:
         """Scores (logits) for the token after each position, and the state behind the last.
 
         `keep` is True where a token is real. Padding, wherever it stands, changes neither the state nor any other
@@ -42,13 +42,13 @@ class Model(nn.Module):
         raise NotImplementedError
 
     def read(
-        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
-    ) -> tuple[Float[Tensor, "B V"], State]:
+        self, tokens: Int[Tensor, "B T"], state: S, keep: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B V"], S]:
         """`forward`, with the scores behind the last token alone: a prompt is read at once, and one answer wanted."""
         scores, state = self(tokens, state, keep)
         return scores[:, -1], state
 
-    def step(self, token: Int[Tensor, " B"], state: State) -> tuple[Float[Tensor, "B V"], State]:
+    def step(self, token: Int[Tensor, " B"], state: S) -> tuple[Float[Tensor, "B V"], S]:
         """`forward` for one token."""
         return self.read(token[:, None], state)
 

@@ -1,6 +1,7 @@
 """Letters to sounds, names to another script: what is written goes along with what is read, never back."""
 
 import math
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -23,7 +24,18 @@ DOUBT = 1e-6  # no token is impossible
 MOST = 1 << 29  # scores at once: 2 GB of them, of which training keeps several
 
 
-class Transducer(Model):
+class TransducerState(NamedTuple):
+    """How far the answer has come along the source, with N = S·K slots."""
+
+    spoke: Float[Tensor, "B N+2"]  # log α_t: in front of the slots the beginning, behind them the end
+    letters: Float[Tensor, "B N V1"]  # W_k h_i, 1 + V of them
+    told: Float[Tensor, "B 1 V1"]  # U g_t
+    history: State  # the language model's own
+    real: Bool[Tensor, "B S"]  # which source tokens are no padding
+    begun: Bool[Tensor, " B"]  # whether anything has been fed
+
+
+class Transducer(Model[TransducerState]):
     """Each token read offers K slots; a slot writes one token or nothing; slots speak in their order.
 
         log p_s(· | y_<t) = log softmax(W_k h_i + U g_t),  over "nothing" and the V tokens, for slot s = (i, k)
@@ -36,9 +48,6 @@ class Transducer(Model):
     are added, so that what a letter sounds like is learnt apart from which sounds follow which: a word has one stress,
     whichever vowel it is on.
 
-    The state, with N = S·K slots: log α_t, in front of the slots the beginning, behind them the end (B, N + 2); W_k h_i
-    (B, N, 1 + V); U g_t (B, 1, 1 + V); the language model's own; which source tokens are real (B, S); whether anything
-    has been fed (B,).
     """
 
     def __init__(self, encoder: Encoder, head: nn.Linear, slots: int, dropout: float, history: Decoder) -> None:
@@ -54,7 +63,7 @@ class Transducer(Model):
         for parameter in history.head.parameters():
             nn.init.zeros_(parameter)  # at first the letters alone decide
 
-    def start(self, source: Source | None = None, batch: int = 1) -> State:
+    def start(self, source: Source | None = None, batch: int = 1) -> TransducerState:
         if source is None:
             raise UserError("a transducer wants a source, found none; call start(Source(tokens))")
         vectors, keep = self.encoder(source)[:2]
@@ -65,17 +74,19 @@ class Transducer(Model):
         spoke[:, 0] = 0.0
         real = torch.ones_like(vectors[..., 0], dtype=torch.bool) if keep is None else keep
         begun = torch.zeros_like(real[:, 0])
-        return spoke, letters, torch.zeros_like(letters[:, :1]), self.history.start(batch=rows), real, begun
+        told = torch.zeros_like(letters[:, :1])
+        return TransducerState(spoke, letters, told, self.history.start(batch=rows), real, begun)
 
     def forward(
-        self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
-    ) -> tuple[Float[Tensor, "B T V"], State]:
+        self, tokens: Int[Tensor, "B T"], state: TransducerState, keep: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B T V"], TransducerState]:
         check_fed(tokens, state)
-        spoke, letters, told, remembered, real, begun = state
-        scores, remembered = self.history(tokens, remembered, keep)
-        told = _latest(torch.cat([told, scores.to(told.dtype)], 1), keep)  # (B, 1 + T, 1 + V): first, what came before
-        silence, said = self._said(letters, told, real)
+        scores, history = self.history(tokens, state.history, keep)
+        told = torch.cat([state.told, scores.to(state.told.dtype)], 1)  # (B, 1 + T, 1 + V): first, what came before
+        told = _latest(told, keep)
+        silence, said = self._said(state.letters, told, state.real)
         wrote = said[:, :-1].gather(3, tokens[:, :, None, None].expand(-1, -1, said.shape[2], 1)).squeeze(3)
+        spoke, begun = state.spoke, state.begun
         reached = _next(spoke, silence[:, 0])
         at_each_step = []
         for t in range(tokens.shape[1]):
@@ -87,10 +98,11 @@ class Transducer(Model):
             at_each_step.append(reached)
         weights = torch.stack(at_each_step, 1).exp()  # a_t(s), (B, T, N + 1)
         if listening(self.alignment):
-            weights = weights * self._watched(weights, silence[:, 1:], last_kept(real))
+            weights = weights * self._watched(weights, silence[:, 1:], last_kept(state.real))
         with torch.autocast(tokens.device.type, enabled=False):  # many small numbers are added up
             probabilities = torch.einsum("btn,btnv->btv", weights, said[:, 1:].exp())
-        return torch.log(probabilities + DOUBT), (spoke, letters, told[:, -1:], remembered, real, begun)
+        after = state._replace(spoke=spoke, told=told[:, -1:], history=history, begun=begun)
+        return torch.log(probabilities + DOUBT), after
 
     def _said(
         self, letters: Float[Tensor, "B N V1"], told: Float[Tensor, "B T V1"], real: Bool[Tensor, "B S"]

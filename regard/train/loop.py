@@ -125,7 +125,7 @@ class Training:
         self.objective = Objective(
             self.model, self.settings.smoothing, precision_of(self.settings.precision, self.device)
         )
-        self.carried: State = None
+        self.carried: list[State] | None = None
         self.progress = Progress()
         self.stop_asked = False
         self.board = Board(self.folder.path) if self.settings.tensorboard and self.world.leads else None
