@@ -15,12 +15,13 @@ from regard.cli import main
 from regard.config.looking import Effort
 from regard.look.find.ablation import Clamp, changes, densest
 from regard.look.find.activations import confidence, received, signals, streams_of
-from regard.look.find.evidence import as_page, as_text, colour, evidence
+from regard.look.find.evidence import Shown, as_page, as_text, evidence
 from regard.look.find.find import Subject, find
 from regard.look.find.labelled import read
 from regard.look.find.properties import PROPERTIES, quotes
 from regard.look.find.windows import walk
 from regard.look.patch import patch
+from regard.look.pictures.style import signed
 from regard.look.units import Unit, clamped
 from regard.text import START
 from regard.text.bpe import BPE
@@ -265,14 +266,16 @@ def test_evidence_shows_the_text_the_unit_and_the_label(subject, text):
     assert as_text(shown).plain == joined
     page = as_page([(found, shown)])
     assert "passes every control" in page
-    assert re.sub("<[^>]+>|⏎", "", page.partition("<pre>")[2]).startswith(joined)
+    assert re.sub("<[^>]+>|⏎", "", page.partition('<pre class="text">')[2]).startswith(joined)
+    assert f"background:{signed(max(one.value for one in shown))}" in page
     assert "http" not in page
 
 
-def test_colours_go_from_blue_over_white_to_orange():
-    assert colour(0.0) == "#ffffff"
-    assert int(colour(1.0)[1:3], 16) > int(colour(1.0)[5:7], 16)
-    assert int(colour(-1.0)[1:3], 16) < int(colour(-1.0)[5:7], 16)
+def test_blue_is_above_the_mean_as_in_every_picture():
+    high, low = (span.style.bgcolor.triplet for span in as_text([Shown("a", 1.0, 0.0), Shown("b", -1.0, 1.0)]).spans)
+    assert (high.hex, low.hex) == (signed(1.0), signed(-1.0))
+    assert high.blue > high.red
+    assert low.red > low.blue
 
 
 # The command and its mistakes

@@ -19,9 +19,8 @@ from regard.config.looking import Choice, Recording
 from regard.look.coding import load_record
 from regard.look.gradients import memory
 from regard.look.pictures.maps import Map
-from regard.look.pictures.render import HONEST
 from regard.look.pictures.save import save
-from regard.look.pictures.view import blue, signed
+from regard.look.pictures.style import HONEST, blue, signed
 from regard.look.pictures.views import gradients_view, view_of
 from regard.runs import load_run
 from regard.train.loop import train

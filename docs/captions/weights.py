@@ -11,7 +11,7 @@ import torch
 
 from regard.data.images import read_picture
 from regard.look.align.words import looks
-from regard.look.pictures.render import HONEST
+from regard.look.pictures.style import HONEST
 from regard.runs import load_run
 
 matplotlib.use("Agg")

@@ -11,6 +11,7 @@ from regard.lab.common import cells, draw_bars, recipe
 from regard.lab.room import Room
 from regard.look.align.error_rate import Gold
 from regard.look.align.heads import DIAGONAL, MEAN, PREDICTED, UNIFORM, Reading, Sentence, compare, read_alignments
+from regard.look.pictures.style import LINES
 from regard.runs import Run
 
 
@@ -62,7 +63,7 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
     picture.imshow(shown["weights"], cmap="Blues", vmin=0, vmax=1, aspect="auto")
     picture.set_xticks(range(len(shown["source"])), shown["source"], rotation=45, ha="right", fontsize=8)
     picture.set_yticks(range(len(shown["target"])), shown["target"], fontsize=8)
-    picture.plot(*zip(*shown["gold"], strict=True), "o", markersize=9, markerfacecolor="none", color="#d55e00")
+    picture.plot(*zip(*shown["gold"], strict=True), "o", markersize=9, markerfacecolor="none", color=LINES[1])
     picture.set_title("darker: looked at more; circles: gold", fontsize=8)
 
 

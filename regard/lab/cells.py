@@ -6,8 +6,9 @@ from typing import Any
 from regard.config import LanguageModel
 from regard.config.looking import Effort
 from regard.lab.claim import Claim, Mark, Numbers
-from regard.lab.common import CHARACTERS, COLOURS, cells, python_source, recipe
+from regard.lab.common import CHARACTERS, cells, python_source, recipe
 from regard.lab.room import Room
+from regard.look.pictures.style import INK, LINES
 
 PROPERTIES = ("quotes", "comment", "depth", "position_in_line")
 
@@ -43,10 +44,8 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
         for shift, kind in enumerate(kinds):
             values = [numbers["scores"][name][kind] for numbers in seeds if numbers["scores"][name][kind] is not None]
             x = place + 0.2 * (shift - 1.5)
-            axes.bar(
-                x, sum(values) / max(len(values), 1), 0.18, color=COLOURS[shift], label=kind if not place else None
-            )
-            axes.plot([x] * len(values), values, "o", color="#1b1f24", markersize=2.5)
+            axes.bar(x, sum(values) / max(len(values), 1), 0.18, color=LINES[shift], label=kind if not place else None)
+            axes.plot([x] * len(values), values, "o", color=INK, markersize=2.5)
     axes.set_xticks(range(len(seeds[0]["scores"])), list(seeds[0]["scores"]))
     axes.set(ylabel="how well it follows (AUROC or Spearman)", ylim=(0, 1.03))
     axes.legend(frameon=False, fontsize=9, ncols=4, loc="upper center", bbox_to_anchor=(0.5, 1.15))

@@ -10,11 +10,11 @@ from typing import Any, Literal
 from regard.config import Data, ModelConfig, Recipe, Recurrent, Text, Train, Transformer, Where
 from regard.data.examples import Split
 from regard.lab.claim import Numbers
+from regard.look.pictures.style import INK, LINES
 from regard.metrics.text import edit_distance
 from regard.runs import Run
 from regard.tasks import TEXT
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#767676")  # told apart by everybody
 STYLES = ("o-", "s--", "^-.", "D:", "v-", "P--", "X-.")
 MARKED = 12  # points of a line that get a mark each, at most
 WORDS, CHARACTERS = Text("words"), Text("characters")
@@ -150,7 +150,7 @@ def seconds(call: Callable[[], object], repeats: int = 5) -> float:
 def draw_lines(axes: Any, seeds: Sequence[Numbers], curves: str, x: str) -> None:
     """Every list in the table `curves` against the list `x`: a line for the mean, and each seed as a thin one."""
     for place, name in enumerate(seeds[0][curves]):
-        colour, style = COLOURS[place % len(COLOURS)], STYLES[place % len(STYLES)]
+        colour, style = LINES[place % len(LINES)], STYLES[place % len(STYLES)]
         few = len(seeds[0][x]) <= MARKED
         each = [numbers[curves][name] for numbers in seeds]
         if len(each) > 1:
@@ -185,7 +185,7 @@ def draw_bars(axes: Any, seeds: Sequence[Numbers], names: Mapping[str, str]) -> 
     """A bar for the mean of each number, and a dot for every seed. `names`: number → what stands under it."""
     for place, number in enumerate(names):
         values = [numbers[number] for numbers in seeds]
-        axes.bar(place, mean(values), width=0.62, color=COLOURS[place % len(COLOURS)], alpha=0.85)
+        axes.bar(place, mean(values), width=0.62, color=LINES[place % len(LINES)], alpha=0.85)
         if len(values) > 1:
-            axes.plot([place] * len(values), values, "o", color="#1b1f24", markersize=3.5)
+            axes.plot([place] * len(values), values, "o", color=INK, markersize=3.5)
     axes.set_xticks(range(len(names)), list(names.values()))

@@ -9,8 +9,9 @@ from regard.config import LanguageModel
 from regard.config.decoding import Writing
 from regard.data.corpora.phrases import phrases, split_words
 from regard.lab.claim import Claim, Mark, Numbers
-from regard.lab.common import COLOURS, STYLES, cells, recipe
+from regard.lab.common import STYLES, cells, recipe
 from regard.lab.room import Room
+from regard.look.pictures.style import LINES
 
 LENGTH, GRAM = 30, 3
 WAYS = {
@@ -61,7 +62,7 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
     axes = figure.subplots()
     for place, name in enumerate(seeds[0]["ways"]):
         x, y = ([numbers[key][place] for numbers in seeds] for key in ("likely", "different"))
-        axes.plot(x, y, STYLES[place][0], color=COLOURS[place], markersize=7, label=name)
+        axes.plot(x, y, STYLES[place][0], color=LINES[place], markersize=7, label=name)
     axes.legend(frameon=False, fontsize=9, loc="lower left")
     axes.margins(0.1)
     axes.set(xlabel="mean log p of a word (further right: likelier)", ylabel="share of word triples that are new")

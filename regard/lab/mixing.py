@@ -10,6 +10,7 @@ from regard.config import Classifier
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import cells, classified, draw_lines, marked, recipe
 from regard.lab.room import Room
+from regard.look.pictures.style import GREY
 from regard.look.trace import trace
 from regard.models.model import Source
 from regard.text import START
@@ -46,7 +47,7 @@ def measure(room: Room) -> Numbers:
 def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
     axes = figure.subplots()
     draw_lines(axes, seeds, "right", "distances")
-    axes.axhline(1 / 8, color="#767676", linewidth=0.8, linestyle=":")
+    axes.axhline(1 / 8, color=GREY, linewidth=0.8, linestyle=":")
     axes.set(xlabel="how far from the end the marked letter stands", ylabel="share named right", ylim=(0, 1.03))
     axes.set_xticks(DISTANCES)
 

@@ -10,6 +10,7 @@ from regard.config import Classifier, Tagger
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import blocks, by_doubling, classified, draw_bars, draw_lines, letters, recipe
 from regard.lab.room import Room
+from regard.look.pictures.style import GREY
 from regard.models.build import build
 from regard.models.model import Source
 
@@ -70,7 +71,7 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
         for p in ("none", "sinusoid")
     }
     draw_bars(tasks, seeds, names)
-    tasks.axhline(0.5, color="#767676", linewidth=0.8, linestyle=":")
+    tasks.axhline(0.5, color=GREY, linewidth=0.8, linestyle=":")
     tasks.tick_params(axis="x", labelsize=8)
     tasks.set(ylabel="share right", ylim=(0, 1.03))
 

@@ -8,6 +8,7 @@ from regard.config import Tagger, Transformer
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import draw_lines, letters, looked_up, recipe, tagged, tags_right
 from regard.lab.room import Room
+from regard.look.pictures.style import FAINT, GREY
 
 LONGEST = 12
 LENGTHS = (6, 12, 18, 24, 36)
@@ -50,8 +51,8 @@ def sentence(random: Random, length: int) -> tuple[list[str], list[str]]:
 def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
     axes = figure.subplots()
     draw_lines(axes, seeds, "right", "lengths")
-    axes.axvspan(0, LONGEST, color="#767676", alpha=0.12, linewidth=0)
-    axes.text(LONGEST - 0.3, 0.02, "trained", ha="right", fontsize=9, color="#57606a")
+    axes.axvspan(0, LONGEST, color=GREY, alpha=0.12, linewidth=0)
+    axes.text(LONGEST - 0.3, 0.02, "trained", ha="right", fontsize=9, color=FAINT)
     axes.set(xlabel="letters in a row", ylabel="share named right", ylim=(0, 1.03), xlim=(4, max(LENGTHS) + 1))
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from regard.config import Data, LanguageModel, Text
 from regard.lab.claim import Claim, Mark, Numbers
-from regard.lab.common import COLOURS, by_doubling, cells, held_out, python_source, recipe
+from regard.lab.common import by_doubling, cells, held_out, python_source, recipe
 from regard.lab.room import Room
+from regard.look.pictures.style import GREY, LINES
 from regard.models.count import count
 
 
@@ -69,14 +70,14 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
         rows = list(zip(numbers["data"], numbers["parameters"], numbers["losses"], numbers["fit"], strict=True))
         for place, size in enumerate(sorted({row[1] for row in rows})):
             x, loss, fit = zip(*((d, l, f) for d, n, l, f in rows if n == size), strict=True)
-            colour = COLOURS[place % len(COLOURS)]
+            colour = LINES[place % len(LINES)]
             losses.plot(x, loss, "o", color=colour, markersize=4, label=f"{size:,}" if numbers is seeds[0] else None)
             losses.plot(x, fit, "-", color=colour, linewidth=1.2 if len(seeds) == 1 else 0.7)
-        residuals.plot(numbers["fit"], [row[2] - row[3] for row in rows], "o", color=COLOURS[0], markersize=4)
+        residuals.plot(numbers["fit"], [row[2] - row[3] for row in rows], "o", color=LINES[0], markersize=4)
     by_doubling(losses, sorted(set(seeds[0]["data"])))
     losses.set(xlabel="characters of training text", ylabel="held-out loss (nats)")
     losses.legend(frameon=False, fontsize=9, title="parameters", loc="best")
-    residuals.axhline(0, color="#767676", linewidth=0.8)
+    residuals.axhline(0, color=GREY, linewidth=0.8)
     residuals.set(xlabel="loss by the fit", ylabel="measured − fit (nats)")
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from regard.config import Tagger, Transformer
 from regard.lab.claim import Claim, Mark, Numbers
-from regard.lab.common import COLOURS, draw_bars, held_out, letters, looked_up, recipe, tagged
+from regard.lab.common import draw_bars, held_out, letters, looked_up, recipe, tagged
 from regard.lab.room import Room
 from regard.layers.tap import layer_of, taps_of
 from regard.look.heads.profile import UNIFORM, Example, profiles
+from regard.look.pictures.style import LINES
 from regard.models.build import build
 
 BACK = (1, 3, 5)
@@ -57,7 +58,7 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
         axes.set_xticks(range(0, 9, 2))
         axes.set_yticks(range(len(shares)), range(1, len(shares) + 1))
         for k in BACK:
-            axes.axvline(k, color=COLOURS[1], linewidth=0.8, linestyle=":")
+            axes.axvline(k, color=LINES[1], linewidth=0.8, linestyle=":")
 
 
 CLAIM = Claim(

@@ -11,6 +11,7 @@ from regard.config import Classifier
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import blocks, classified, draw_bars, marked, recipe
 from regard.lab.room import Room
+from regard.look.pictures.style import GREY
 from regard.models.model import Source
 from regard.runs import Run
 from regard.text import STOP
@@ -76,7 +77,7 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
     probes.set(title="read off by a linear probe", ylim=(0, 1.03))
     probes.tick_params(axis="x", labelsize=8)
     for axes in (trained, probes):
-        axes.axhline(1 / 8, color="#767676", linewidth=0.8, linestyle=":")
+        axes.axhline(1 / 8, color=GREY, linewidth=0.8, linestyle=":")
 
 
 CLAIM = Claim(

@@ -12,6 +12,7 @@ from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import cells, classified, draw_lines, letters, recipe
 from regard.lab.room import Room
 from regard.look.patch import patch
+from regard.look.pictures.style import GREY
 from regard.models.model import Model, Source
 from regard.runs import Run
 from regard.text import START, STOP
@@ -72,7 +73,7 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
     draw_lines(gradient, seeds, "gradient", "back")
     gradient.set(yscale="log", xlabel="steps back k", ylabel="‖∂loss/∂h at k steps back‖")
     draw_lines(recall, seeds, "recall", "gaps")
-    recall.axhline(1 / 8, color="#767676", linewidth=0.8, linestyle=":")
+    recall.axhline(1 / 8, color=GREY, linewidth=0.8, linestyle=":")
     recall.set(xlabel="letters since the one asked for", ylabel="share recalled", ylim=(0, 1.03))
 
 

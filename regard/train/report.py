@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from regard.disk import write_with
 from regard.errors import UserError
+from regard.look.pictures.style import GREY, LINES, WIDTH, figure, save_figure
 
 Entry = Mapping[str, Any]
 
@@ -86,19 +86,15 @@ class Board:
 
 def draw_curve(path: Path, entries: list[dict[str, Any]]) -> None:
     """The learning curve as a picture: training and held-out loss against steps."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
     looks = [entry for entry in entries if "held_out" in entry]
     if not looks:
         return
-    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-    axes.plot([e["step"] for e in entries], [e["loss"] for e in entries], color="#999999", label="training")
+    drawn = figure(WIDTH, 4.0)
+    axes = drawn.add_subplot()
+    axes.plot([e["step"] for e in entries], [e["loss"] for e in entries], color=GREY, label="training")
     steps = [entry["step"] for entry in looks]
     held = [entry["held_out"]["loss"] for entry in looks]
-    axes.plot(steps, held, color="#0072B2", marker="o", markersize=3, label="held out")
+    axes.plot(steps, held, color=LINES[0], marker="o", markersize=3, label="held out")
     best = min(range(len(held)), key=held.__getitem__)
     axes.annotate(
         f"{held[best]:.3f}", (steps[best], held[best]), textcoords="offset points", xytext=(0, 8), ha="center"
@@ -109,5 +105,4 @@ def draw_curve(path: Path, entries: list[dict[str, Any]]) -> None:
     axes.set_ylim(bottom=0)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="best")  # said, so that a slow machine gets no warning about the time it takes
-    write_with(path, lambda partial: figure.savefig(partial, format="png", dpi=130))
-    plt.close(figure)
+    save_figure(drawn, path)

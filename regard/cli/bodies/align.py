@@ -19,7 +19,7 @@ from regard.look.align.error_rate import Gold, read_gold
 from regard.look.align.heads import FED, MEAN, PREDICTED, Reading, Scored, Sentence, compare, read_alignments
 from regard.look.align.weights import paths_over_source
 from regard.look.align.words import pharaoh
-from regard.look.pictures.render import HONEST
+from regard.look.pictures.style import HONEST
 from regard.progress import watched
 from regard.runs import Run, load_run
 

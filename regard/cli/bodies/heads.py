@@ -17,7 +17,7 @@ from regard.evaluate.samples import marks_for, samples
 from regard.look.heads.induction import LENGTH, Induction, induction
 from regard.look.heads.profile import Profile, head_paths, look_at, profiles, switched_off
 from regard.look.heads.relations import Best, Parsed, Relation, relations
-from regard.look.pictures.render import HONEST
+from regard.look.pictures.style import HONEST
 from regard.progress import watched
 from regard.runs import Run, load_run
 from regard.tasks import spread

@@ -14,10 +14,10 @@ from regard.look.find.activations import signals
 from regard.look.find.find import Finding, Subject
 from regard.look.find.labelled import Reading
 from regard.look.find.properties import Property
+from regard.look.pictures.style import ink_on, page, painted, signed
 
 LENGTH = 1500  # tokens shown
 BEFORE = 500  # tokens read before them
-WHITE, BLUE, ORANGE = np.array([255, 255, 255]), np.array([67, 147, 210]), np.array([245, 150, 50])
 
 
 class Shown(NamedTuple):
@@ -51,17 +51,12 @@ def _level(labels: np.ndarray) -> np.ndarray:
     return labels.astype(float) / max(1.0, float(labels.max()))
 
 
-def colour(value: float) -> str:
-    """Blue below the mean, white at it, orange above: people who see no red or no green can tell them apart."""
-    mixed = WHITE + (ORANGE if value > 0 else BLUE) * abs(value) - WHITE * abs(value)
-    return "#" + "".join(f"{round(part):02x}" for part in mixed)
-
-
 def as_text(shown: Iterable[Shown]) -> Text:
     """For a terminal."""
     text = Text()
     for one in shown:
-        style = Style(color="#000000", bgcolor=colour(one.value), underline=one.label > 0)
+        colour = signed(one.value)
+        style = Style(color=ink_on(colour), bgcolor=colour, underline=one.label > 0)
         text.append(one.text.replace("\t", "    "), style)
     return text
 
@@ -69,25 +64,22 @@ def as_text(shown: Iterable[Shown]) -> Text:
 def as_page(pairs: Sequence[tuple[Finding, Sequence[Shown]]]) -> str:
     """For a browser: one page that needs nothing else."""
     parts = [
-        '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>regard find</title>\n<style>'
-        "body{font:15px/1.6 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222;background:#fff}"
-        "pre{font:13px/1.7 monospace;white-space:pre-wrap;overflow-wrap:anywhere;color:#000;tab-size:4}"
-        "</style>\n"
-        "<p>Orange: the unit is above its mean, blue: below it. Underlined: the property holds; for a number, the "
+        "<p>Blue: the unit is above its mean, orange: below it. Underlined: the property holds; for a number, the "
         "darker the more. The figures are of text that had no part in choosing the unit; they say what it follows, not "
         "why it answers.</p>\n"
     ]
     for finding, shown in pairs:
         low, high = finding.interval
         verdict = f"fails: {', '.join(finding.failed)}" if finding.failed else "passes every control"
+        spans = "".join(painted(one.text, signed(one.value), f"{2 * one.value:+.2f}", _line(one)) for one in shown)
         parts.append(
-            f"<h2>{escape(finding.property)}: {escape(finding.unit)}</h2>\n"
-            f"<p>{finding.measure} {finding.score:.3f} ({low:.3f} to {high:.3f}), {verdict}</p>\n<pre>"
+            f"<h2>{escape(finding.property)}: {escape(finding.unit)}</h2>\n<p>{finding.measure} {finding.score:.3f} "
+            f'({low:.3f} to {high:.3f}), {verdict}</p>\n<pre class="text">{spans}</pre>\n'
         )
-        for one in shown:
-            line = f";box-shadow:inset 0 -2px rgba(0,0,0,{one.label:.2f})" if one.label > 0 else ""
-            text = escape(one.text).replace("\n", "⏎\n")
-            title = f' title="{2 * one.value:+.2f}"'
-            parts.append(f'<span style="background:{colour(one.value)}{line}"{title}>{text}</span>')
-        parts.append("</pre>\n")
-    return "".join([*parts, "</html>\n"])
+    return page("regard find: units that follow a property of the text", "".join(parts))
+
+
+def _line(one: Shown) -> str:
+    """Under the text, in the colour that the text has there."""
+    strong = f"color-mix(in srgb, currentcolor {100 * one.label:.0f}%, transparent)"
+    return f";box-shadow:inset 0 -2px {strong}" if one.label > 0 else ""

@@ -10,7 +10,8 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 from rich.text import Text
 
-from regard.look.pictures.view import FAINT, INK, Cell, Numbers, View, blank, blue, signed
+from regard.look.pictures.style import FAINT, blue, ink_on, painted, signed
+from regard.look.pictures.view import Cell, Numbers, View, blank
 
 ACROSS = 92  # characters of a line
 SIZE = 8.0  # points
@@ -62,13 +63,9 @@ class Coloured(View):
                 for place, character in enumerate(shown.rstrip(" ")):
                     if character != " ":
                         axes.text(column + place + 0.5, row + 0.52, character, family="DejaVu Sans Mono", fontsize=SIZE,
-                                  ha="center", va="center", color=self._ink(value))  # fmt: skip
+                                  ha="center", va="center", color=ink_on(self.colour(value)))  # fmt: skip
         self._scale(figure)
         return figure
-
-    def _ink(self, value: float) -> str:
-        red, green, colour_blue = (int(self.colour(value)[place : place + 2], 16) for place in (1, 3, 5))
-        return INK if 0.299 * red + 0.587 * green + 0.114 * colour_blue > 115 else "white"
 
     def _scale(self, figure: Figure) -> None:
         from matplotlib.cm import ScalarMappable
@@ -85,12 +82,9 @@ class Coloured(View):
         bar.ax.tick_params(labelsize=6, length=2)
 
     def body(self) -> str:
-        spans = []
-        for piece, value in zip(self.pieces, self.values.tolist(), strict=True):
-            style = f"background:{self.colour(value)};color:{self._ink(value)}"
-            shown = escape(piece).replace("\n", "⏎\n")
-            spans.append(f'<span style="{style}" title="{value:.4f}">{shown}</span>')
-        return f'<p class="axis">{escape(self.measure)}</p><div class="text">{"".join(spans)}</div>'
+        values = zip(self.pieces, self.values.tolist(), strict=True)
+        spans = "".join(painted(piece, self.colour(value), f"{value:.4f}") for piece, value in values)
+        return f'<p class="soft">{escape(self.measure)}</p><div class="text">{spans}</div>'
 
     def table(self) -> list[list[Cell]]:
         values = self.values.tolist()
@@ -106,5 +100,6 @@ class Coloured(View):
         """For a terminal that knows colours."""
         text = Text()
         for piece, value in zip(self.pieces, self.values.tolist(), strict=True):
-            text.append(piece, style=f"{self._ink(value)} on {self.colour(value)}")
+            colour = self.colour(value)
+            text.append(piece, style=f"{ink_on(colour)} on {colour}")
         return text

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from regard.look.pictures.save import as_image
-from regard.look.pictures.view import DASHES, FAINT, LINES, Cell, Numbers, View, blank, plain
+from regard.look.pictures.style import DASHES, FAINT, LINES, as_image, plain
+from regard.look.pictures.view import Cell, Numbers, View, blank
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Curve(View):
             for row in rows
         )
         table = f"<table><tr>{names}</tr>{''.join(lines)}</table>"
-        axis = '<p class="axis">k → from the loss at t back to h at t − k</p>'
+        axis = '<p class="soft">k → from the loss at t back to h at t − k</p>'
         return f"{axis}{as_image(self.figure())}<details><summary>the numbers</summary>{table}</details>"
 
     def table(self) -> list[list[Cell]]:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import torch
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, Normalize, PowerNorm
@@ -17,13 +17,24 @@ from numpy.typing import NDArray
 from rich.text import Text
 
 from regard.decode.translate import Alignment
-from regard.look.pictures.render import shaded_text
-from regard.look.pictures.save import as_image
-from regard.look.pictures.view import FAINT, SMALL, WIDTH, Cell, Numbers, View, blank, blue, plain, signed
+from regard.look.pictures.style import (
+    FAINT,
+    HONEST,
+    RULE,
+    WIDTH,
+    as_image,
+    blue,
+    figure,
+    plain,
+    save_figure,
+    signed,
+)
+from regard.look.pictures.view import SMALL, Cell, Numbers, View, blank
 
 Matrix = NDArray[np.float32]
 OUTLIERS = 0.998  # of many weights: those above this quantile have one colour
 MASKED = "#f2f2f2"
+SHADES = " ·░▒▓█"  # on a terminal
 SIGNED = [signed(step / 10) for step in range(-10, 11)]
 BLUES = colormaps["Blues"].with_extremes(bad=MASKED)
 BOTH = LinearSegmentedColormap.from_list("orange, white, blue", SIGNED).with_extremes(bad=MASKED)
@@ -50,7 +61,18 @@ class Map(View):
         width = min(WIDTH, max(cell * across + left + 1.5, 4.4))
         figure = blank(cell * down + above + 1.0, self, width)
         axes = figure.add_subplot()
-        image = drawn(axes, self.weights, norm_of(self.weights, named))
+        image = self.draw(axes, norm_of(self.weights, named), size)
+        scale = "" if named or has_signs(self.weights) else ", root scale"
+        bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02, aspect=30, extend="neither" if named else "max")
+        bar.set_label(f"{self.measure}{scale}", fontsize=8, color=FAINT)
+        bar.ax.tick_params(labelsize=7, length=2)
+        return figure
+
+    def draw(self, axes: Axes, norm: Normalize, size: float) -> AxesImage:
+        """With the names of its rows and columns, where there are few, in letters of that size."""
+        down, across = self.weights.shape
+        named = max(down, across) <= SMALL
+        image = drawn(axes, self.weights, norm)
         by = "" if named else ", by place"
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
@@ -62,15 +84,11 @@ class Map(View):
             axes.tick_params(length=0, pad=2)
         else:
             axes.tick_params(labelsize=7, length=2)
-        scale = "" if named or has_signs(self.weights) else ", root scale"
-        bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02, aspect=30, extend="neither" if named else "max")
-        bar.set_label(f"{self.measure}{scale}", fontsize=8, color=FAINT)
-        bar.ax.tick_params(labelsize=7, length=2)
-        return figure
+        return image
 
     def body(self) -> str:
         axis = (
-            f'<p class="axis">from ↓ {escape(self.from_name)}, to → {escape(self.to_name)}; {escape(self.measure)}</p>'
+            f'<p class="soft">from ↓ {escape(self.from_name)}, to → {escape(self.to_name)}; {escape(self.measure)}</p>'
         )
         if max(self.weights.shape) > SMALL:
             return axis + as_image(self.figure()) + self._strongest()
@@ -104,8 +122,15 @@ class Map(View):
     def terminal(self) -> Text:
         if self.weights.shape[1] > SMALL:
             return super().terminal()
-        shares = torch.from_numpy(np.nan_to_num(self.weights)) / largest(self.weights)
-        return shaded_text(Alignment(self.columns, self.rows, shares))
+        margin, widths = max(map(len, self.rows)) + 2, [max(len(word), 2) for word in self.columns]
+        text = Text(" " * margin, no_wrap=True)
+        for word, width in zip(self.columns, widths, strict=True):
+            text.append(f"{word:<{width}} ", style="bold")
+        for word, row in zip(self.rows, np.nan_to_num(self.weights) / largest(self.weights), strict=True):
+            text.append(f"\n{word:>{margin - 2}}  ", style="bold")
+            for share, width in zip(row.tolist(), widths, strict=True):
+                text.append(shade(share) * width + " ", style="blue")
+        return text
 
     def table(self) -> list[list[Cell]]:
         rows: list[list[Cell]] = [["from \\ to", *self.columns]]
@@ -115,6 +140,30 @@ class Map(View):
 
     def numbers(self) -> Numbers:
         return {"weights": self.weights, "from": list(self.rows), "to": list(self.columns)}
+
+
+def alignment_map(alignment: Alignment) -> Map:
+    """From the words of a translation to those of its source."""
+    weights = alignment.weights.numpy()
+    return Map("", "", weights, alignment.target, alignment.source, from_name="the translation", to_name="the source")
+
+
+def save_beside(maps: Sequence[Map], path: Path) -> None:
+    """Small maps beside each other on one scale, saved by the ending of the path (png, svg, pdf)."""
+    widths = [len(one.columns) + 4 for one in maps]
+    picture = figure(0.42 * sum(widths), 0.42 * max(len(one.rows) for one in maps) + 1.9)
+    places = picture.subplots(1, len(maps), width_ratios=widths, squeeze=False)[0]
+    for axes, one in zip(places, maps, strict=True):
+        image = one.draw(axes, Normalize(0, 1), 10.0)
+        axes.set_anchor("N")
+    picture.colorbar(image, ax=places[-1], label=maps[0].measure, shrink=0.6)
+    picture.supxlabel(HONEST, fontsize="small", color=FAINT)
+    save_figure(picture, path)
+
+
+def shade(weight: float) -> str:
+    """Nothing, then ever darker, for a weight from 0 to 1."""
+    return SHADES[min(int(weight * len(SHADES) + 0.35), len(SHADES) - 1)]
 
 
 @dataclass(frozen=True)
@@ -165,7 +214,7 @@ class Heads(View):
                 cells = f"<td>{number}</td><td>{head}</td><td>{sure:.3f}</td><td>{escape(path)}</td>"
                 lines.append(f"<tr>{cells}</tr>")
         head_line = "<tr><th>layer</th><th>head</th><th>mean of the largest weight</th><th>path</th></tr>"
-        axis = '<p class="axis">in each map from ↓, to →</p>'
+        axis = '<p class="soft">in each map from ↓, to →</p>'
         return f"{axis}{as_image(self.figure())}<table>{head_line}{''.join(lines)}</table>"
 
     def table(self) -> list[list[Cell]]:
@@ -204,7 +253,7 @@ def drawn(
     """Blue where it looked, orange below 0; hatched where it could not."""
     shown = np.ma.masked_invalid(weights)
     image = axes.imshow(shown, cmap=BOTH if norm.vmin else BLUES, norm=norm, aspect=aspect, interpolation="nearest")
-    axes.spines[:].set_color("#cccccc")
+    axes.spines[:].set_color(RULE)
     if hatch and np.isnan(weights).any():
         axes.add_patch(_staircase(np.isnan(weights)))
     return image
@@ -218,5 +267,5 @@ def _staircase(masked: NDArray[np.bool_]) -> Polygon:
         points += [(seen - 0.5, row - 0.5), (seen - 0.5, row + 0.5)]
     corner = (across - 0.5, -0.5)
     return Polygon(
-        [*points, (across - 0.5, down - 0.5), corner], hatch="//////", fill=False, linewidth=0, edgecolor="#cfcfcf"
+        [*points, (across - 0.5, down - 0.5), corner], hatch="//////", fill=False, linewidth=0, edgecolor=RULE
     )

@@ -10,8 +10,8 @@ from jaxtyping import Float, UInt8
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from regard.look.pictures.save import as_image, save_figure
-from regard.look.pictures.view import FAINT, Cell, Numbers, View, blank, plain
+from regard.look.pictures.style import FAINT, as_image, plain, save_figure
+from regard.look.pictures.view import Cell, Numbers, View, blank
 
 ACROSS = 6  # pictures in a row
 

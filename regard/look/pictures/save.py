@@ -1,48 +1,20 @@
 """A view as a file: the ending of its name says which kind."""
 
-import base64
 import csv
-import io
 import json
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 
 from regard.config.looking import kind_of_picture
 from regard.disk import write_with
 from regard.errors import UserError
-from regard.look.pictures.render import HONEST
+from regard.look.pictures.style import HONEST, write_figure
 from regard.look.pictures.view import View
 
-DOTS = 200  # an inch
-UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 MOST = 1_000_000  # lines of a CSV file, cells of a JSON file: above, take npz
-
-
-def save_figure(figure: Figure, path: Path) -> None:
-    """As png, svg or pdf, whole or not at all."""
-    write_with(path, lambda partial: _drawn(figure, partial, path.suffix[1:]))
-
-
-def _drawn(figure: Figure, target: Path | io.BytesIO, kind: str) -> None:
-    # Text stays text in an SVG; nothing in a file depends on when it was made.
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "regard"}), warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        figure.savefig(target, format=kind, dpi=DOTS, metadata=UNDATED.get(kind))
-    if kind != "svg" and any("missing from font" in str(warning.message) for warning in said):
-        warnings.warn("some characters have no shape in the font of pictures; save as svg or html", stacklevel=2)
-
-
-def as_image(figure: Figure) -> str:
-    """A figure inside a page."""
-    drawn = io.BytesIO()
-    _drawn(figure, drawn, "png")
-    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(drawn.getvalue()).decode()}">'
 
 
 def save(view: View, path: Path) -> None:
@@ -88,9 +60,9 @@ def _few(view: View) -> None:
 
 
 KINDS: dict[str, Callable[[View, Path], None]] = {
-    "svg": lambda view, path: _drawn(view.figure(), path, "svg"),
-    "png": lambda view, path: _drawn(view.figure(), path, "png"),
-    "pdf": lambda view, path: _drawn(view.figure(), path, "pdf"),
+    "svg": lambda view, path: write_figure(view.figure(), path, "svg"),
+    "png": lambda view, path: write_figure(view.figure(), path, "png"),
+    "pdf": lambda view, path: write_figure(view.figure(), path, "pdf"),
     "html": _html,
     "json": _json,
     "csv": _csv,

@@ -8,11 +8,12 @@ from math import exp
 import numpy as np
 from matplotlib.figure import Figure
 
-from regard.look.pictures.view import BLUE, FAINT, ORANGE, WIDTH, Cell, Numbers, View, blank, plain
+from regard.look.pictures.style import FAINT, GREY, LINES, RULE, WIDTH, plain
+from regard.look.pictures.view import Cell, Numbers, View, blank
 from regard.look.record import Node
 
 LEAVES = 60  # lines of a picture; the least probable of what was pruned is left out
-COLOURS = {"kept": BLUE, "pruned": "#999999", "finished": ORANGE}
+COLOURS = {"kept": LINES[0], "pruned": GREY, "finished": LINES[1]}
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,7 @@ class Tree(View):
                 above_depth, above = places[node.parent]
                 if above != line:
                     bend = starts[above_depth] + 0.004
-                    axes.plot(
-                        [bend, bend, starts[depth] - 0.004], [above + 0.4, line, line], color="#bbbbbb", linewidth=0.6
-                    )
+                    axes.plot([bend, bend, starts[depth] - 0.004], [above + 0.4, line, line], color=RULE, linewidth=0.6)
             label = plain(f"{self.names[node.token]} {exp(node.log):.2f}")
             axes.text(starts[depth], line, label, fontsize=size, va="center", color=COLOURS[node.fate],
                       weight="bold" if node.fate == "finished" else "normal")  # fmt: skip
@@ -111,7 +110,7 @@ class Tree(View):
                 parts.append("<ul>")
                 stack += ["</ul>", *reversed(below)]
         fates = " · ".join(f'<span class="{fate}">{fate}</span>' for fate in COLOURS)
-        key = f'<p class="axis">{fates}; from one token to the next: its name and p(token)</p>'
+        key = f'<p class="soft">{fates}; from one token to the next: its name and p(token)</p>'
         return f'{key}<ul class="tree">{"".join(parts)}</ul>'
 
     def table(self) -> list[list[Cell]]:

@@ -10,17 +10,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from rich.text import Text
 
-from regard.look.pictures.render import HONEST
+from regard.look.pictures.style import FAINT, GREY, HONEST, INK, LINES, WIDTH, figure, page, plain
 
 Cell: TypeAlias = str | int | float
 Numbers: TypeAlias = Mapping[str, np.ndarray | list[str]]
 
-WIDTH = 7.1  # inches: A4 less its margins
-INK, FAINT = "#222222", "#666666"
-BLUE, ORANGE = "#2166ac", "#b35806"
-LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Told apart by everybody, with the dashes below. (Okabe and Ito 2008)"""
-DASHES = ("-", "--", "-.", ":")
 SMALL = 64  # tokens: up to here each has its name beside the map
 
 
@@ -57,65 +51,24 @@ class View(ABC):
         return f"{HONEST}; {self.note}" if self.note else HONEST
 
     def page(self) -> str:
-        """One file that opens by itself: no network, no script."""
-        return PAGE.format(title=escape(self.title), body=self.body(), said=escape(self.said))
+        """One file that opens by itself."""
+        return page(self.title, f"{self.body()}\n<footer>{escape(self.said)}</footer>", STYLE)
 
 
 def blank(height: float, view: View, width: float = WIDTH) -> Figure:
     """A figure with the title above and the honest sentence below."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    figure.suptitle(plain(view.title), fontsize=9, color=INK, x=0.01, ha="left")
-    figure.supxlabel(plain(view.said), fontsize=7, color=FAINT, x=0.01, ha="left")
-    return figure
+    drawn = figure(width, height)
+    drawn.suptitle(plain(view.title), fontsize=9, color=INK, x=0.01, ha="left")
+    drawn.supxlabel(plain(view.said), fontsize=7, color=FAINT, x=0.01, ha="left")
+    return drawn
 
 
-def plain(text: str) -> str:
-    """For a figure, where $…$ would be read as mathematics."""
-    return text.replace("$", r"\$")
-
-
-def blue(share: float) -> str:
-    """White to dark blue for 0 to 1, as CSS."""
-    return _between((255, 255, 255), (8, 48, 107), min(max(share, 0.0), 1.0) ** 0.8)
-
-
-def signed(share: float) -> str:
-    """Orange below 0, blue above, for −1 to 1."""
-    end = (33, 102, 172) if share >= 0 else (230, 97, 1)
-    return _between((255, 255, 255), end, min(abs(share), 1.0))
-
-
-def _between(first: tuple[int, int, int], last: tuple[int, int, int], share: float) -> str:
-    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(first, last, strict=True))
-
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; margin: 2em auto; max-width: 70em; padding: 0 1em }}
-h1 {{ font-size: 1.15em; font-weight: 600 }}
-footer, .axis {{ color: #666; font-size: .9em }}
-table {{ border-collapse: collapse; margin: .8em 0 }}
-td, th {{ font-weight: normal; padding: .15em .45em; text-align: right; white-space: nowrap }}
-table.map td {{ min-width: 1.5em; height: 1.4em; padding: 0; border: 1px solid #eee; text-align: center; font-size: .7em }}
+STYLE = f"""
+table.map td {{ min-width: 1.5em; height: 1.4em; padding: 0; border: 1px solid var(--line) }}
+table.map th {{ padding: .15em .45em; text-align: right; white-space: nowrap }}
 table.map thead th {{ writing-mode: vertical-rl; transform: rotate(180deg); text-align: left; padding: .3em 0 }}
-td.masked {{ background: repeating-linear-gradient(45deg, #fff 0 3px, #ddd 3px 4px) }}
-.text {{ font: 14px/1.7 ui-monospace, monospace; white-space: pre-wrap }}
+td.masked {{ background: repeating-linear-gradient(45deg, var(--ground) 0 3px, var(--line) 3px 4px) }}
 ul.tree {{ font-family: ui-monospace, monospace; font-size: 13px }}
-ul.tree ul {{ padding-left: 1.3em; border-left: 1px solid #ddd }}
-ul.tree li {{ list-style: none }}
-.pruned {{ color: #888 }} .finished {{ color: #b35806; font-weight: 600 }} .kept {{ color: #2166ac }}
-img, svg {{ max-width: 100%; height: auto }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-{body}
-<footer>{said}</footer>
-</body>
-</html>
-"""  # noqa: E501
+ul.tree ul {{ padding-left: 1.3em; border-left: 1px solid var(--line) }} ul.tree li {{ list-style: none }}
+.pruned {{ color: {GREY} }} .finished {{ color: {LINES[1]}; font-weight: 600 }} .kept {{ color: {LINES[0]} }}
+"""

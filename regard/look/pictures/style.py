@@ -1,0 +1,121 @@
+"""The one hand that draws: colours that everybody can tell apart, a figure without a screen, one page for all that is
+saved as HTML. matplotlib is loaded when something is drawn, and never asked for a window."""
+
+import base64
+import io
+import warnings
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from regard.disk import write_with
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+else:
+    Figure = object
+
+HONEST = "where it looked, not why it answered"
+WIDTH = 7.1  # inches: A4 less its margins
+DOTS = 200  # an inch
+INK, FAINT, GREY, RULE = "#222222", "#666666", "#767676", "#cccccc"
+LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+"""Told apart by everybody, with the dashes below. (Okabe and Ito 2008)"""
+DASHES = ("-", "--", "-.", ":")
+UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+
+def blue(share: float) -> str:
+    """White to dark blue for 0 to 1, as CSS."""
+    return _between((255, 255, 255), (8, 48, 107), min(max(share, 0.0), 1.0) ** 0.8)
+
+
+def signed(share: float) -> str:
+    """Orange below 0, blue above, for −1 to 1."""
+    end = (33, 102, 172) if share >= 0 else (230, 97, 1)
+    return _between((255, 255, 255), end, min(abs(share), 1.0))
+
+
+def ink_on(colour: str) -> str:
+    """What can be read on a colour: dark or white."""
+    red, green, rest = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return INK if 0.299 * red + 0.587 * green + 0.114 * rest > 115 else "white"
+
+
+def _between(first: tuple[int, int, int], last: tuple[int, int, int], share: float) -> str:
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(first, last, strict=True))
+
+
+def figure(width: float, height: float) -> Figure:
+    """So many inches; it belongs to no window and to no list of open figures, and goes when nobody holds it."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def plain(text: str) -> str:
+    """For a figure, where $…$ would be read as mathematics."""
+    return text.replace("$", r"\$")
+
+
+def save_figure(drawn: Figure, path: Path) -> None:
+    """As png, svg or pdf by the ending of the name, whole or not at all."""
+    write_with(path, lambda partial: write_figure(drawn, partial, path.suffix[1:]))
+
+
+def write_figure(drawn: Figure, target: Path | io.BytesIO, kind: str) -> None:
+    """Text stays text in an SVG; nothing in a file depends on when it was made."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "regard"}), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        drawn.savefig(target, format=kind, dpi=DOTS, metadata=UNDATED.get(kind))
+    if kind != "svg" and any("missing from font" in str(warning.message) for warning in said):
+        warnings.warn("some characters have no shape in the font of pictures; save as svg or html", stacklevel=2)
+
+
+def as_image(drawn: Figure) -> str:
+    """A figure inside a page, as dots."""
+    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(_bytes(drawn, "png")).decode()}">'
+
+
+def as_svg(drawn: Figure) -> str:
+    """A figure inside a page, as lines and text."""
+    text = _bytes(drawn, "svg").decode()
+    return text[text.index("<svg") :]
+
+
+def _bytes(drawn: Figure, kind: str) -> bytes:
+    file = io.BytesIO()
+    write_figure(drawn, file, kind)
+    return file.getvalue()
+
+
+def painted(text: str, colour: str, title: str, more: str = "") -> str:
+    """Some text of a page on a colour."""
+    shown = escape(text).replace("\n", "⏎\n")
+    return f'<span style="background:{colour};color:{ink_on(colour)}{more}" title="{title}">{shown}</span>'
+
+
+def page(title: str, body: str, style: str = "") -> str:
+    """One file that opens by itself, on light and on dark screens: no network, no script."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n"
+        f"<body>\n<h1>{escape(title)}</h1>\n{body}\n</body>\n</html>\n"
+    )
+
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #222222; --soft: #57606a; --line: #d8dee4; --ground: #ffffff }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9aa4af; --line: #30363d; --ground: #0d1117 } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 60rem;
+       margin: 2rem auto; padding: 0 1.2rem }
+h1 { font-size: 1.3rem } h2 { font-size: 1.15rem } a { color: inherit }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .8em 0 }
+td, th { font-weight: normal; padding: .15em .6em .15em 0; text-align: left }
+footer, .soft, th { color: var(--soft); font-size: .92em } .number { text-align: right; white-space: nowrap }
+.text { font: 14px/1.7 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; tab-size: 4 }
+img, svg { max-width: 100%; height: auto; background: #ffffff }
+"""
