@@ -43,7 +43,7 @@ MAY_IMPORT = {
     },
     "train": {
         *("errors", "disk", "weights", "config", "folder", "text", "data", "layers", "models", "decode"),
-        *("tasks", "runs", "evaluate"),
+        *("look", "tasks", "runs", "evaluate"),
     },
     "page": {"errors", "special", "config", "text", "data", "layers", "models", "decode", "look", "tasks", "runs"},
     "__init__": {"errors", "config", "layers", "models", "look", "decode", "runs", "page"},

@@ -18,7 +18,16 @@ from regard.disk import write_tensors
 from regard.layers.tap import SOURCE, WRITTEN
 from regard.look.coding import NAME, VERSION, from_root, load_record, save_record, to_root
 from regard.look.record import Record
-from regard.look.recording import KINDS, RECORDING, BeamTree, of_text, of_translation, size
+from regard.look.recording import (
+    RECORDING,
+    BeamTree,
+    of_class,
+    of_picture,
+    of_tags,
+    of_text,
+    of_translation,
+    size,
+)
 from regard.text import START, STOP, Labels, Tokenizer
 
 MODELS = LANGUAGE_MODELS | SEQ2SEQ | IN_STEP | CAPTIONERS
@@ -47,11 +56,11 @@ def recorded(name: str, wishes: Recording = RECORDING) -> Record:
         return of_text(model, (writes, writes), "abécab", wishes)
     if name in CAPTIONERS:
         picture = torch.randint(256, (3, 16, 12), dtype=torch.uint8)
-        return KINDS["captioner"](model, (reads, writes), picture, replace(wishes, answer="abc"))
+        return of_picture(model, (reads, writes), picture, replace(wishes, answer="abc"))
     if name in SEQ2SEQ:
         return of_translation(model, (reads, writes), "abéc", wishes)
     labels = Labels([f"label {n}" for n in range(VOCABULARY - 4)])
-    return KINDS[name.partition("-")[0]](model, (reads, labels), "abéc", wishes)
+    return (of_tags if name.startswith("tagger") else of_class)(model, (reads, labels), "abéc", wishes)
 
 
 every = pytest.mark.parametrize("name", MODELS)
