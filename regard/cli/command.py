@@ -30,9 +30,9 @@ class Command(Settings):
         return ""
 
 
-def place(shown: str, default: Any = MISSING) -> Any:
-    """A word that is told by where it stands; without a default it must be there."""
-    return field(default=default, metadata={"place": True, "shown": shown})
+def place(shown: str, default: Any = MISSING, known: Iterable[str] = ()) -> Any:
+    """A word that is told by where it stands; without a default it must be there. Shells offer those known."""
+    return field(default=default, metadata={"place": True, "shown": shown, "known": tuple(known)})
 
 
 def option(default: Any, shown: str) -> Any:
@@ -126,7 +126,8 @@ def _option(kind: type, one: Any, group: str = "", default: Any = MISSING) -> Op
     alternatives = [each for each in _alternatives(get_type_hints(kind)[one.name]) if each is not NoneType]
     several = any(get_origin(each) is tuple for each in alternatives)
     plain = [get_args(each)[0] if get_origin(each) is tuple else each for each in alternatives]
-    choices = tuple(word for each in plain if get_origin(each) is Literal for word in get_args(each) if word)
+    literals = (word for each in plain if get_origin(each) is Literal for word in get_args(each) if word)
+    choices = (*literals, *one.metadata.get("known", ()))
     kinds = tuple(dict.fromkeys(each for each in plain if get_origin(each) is not Literal and not _is_settings(each)))
     shown = one.metadata.get("shown") or _shown(kinds, choices)
     meaning = " ".join(meanings(kind).get(one.name, "").removesuffix(".").split())

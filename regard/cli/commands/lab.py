@@ -20,7 +20,7 @@ class LabCommand(Command):
         regard lab permutation
         regard lab all --quick --seeds 3        (goes on where it was stopped)"""
 
-    claims: tuple[str, ...] = place("CLAIM", ())
+    claims: tuple[str, ...] = place("CLAIM", (), known=(ALL, *claims.CLAIMS))
     """Names of claims, or all; none: list them."""
     quick: bool = False
     """Minutes (the default)."""
