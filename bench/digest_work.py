@@ -233,7 +233,7 @@ def looked(run: str, what: str, views: Iterable[str]) -> Asked:
 
 
 def of_text(run: str, thorough: bool) -> Asked:
-    samplers = {"argmax": "--choose argmax", "sample": "--seed 5 --n 2", "beam": "--choose beam --beam 3"}
+    samplers = {"argmax": "--choose argmax", "sample": "--seed 5 --number|--n 2", "beam": "--choose beam --beam 3"}
     if thorough:
         samplers |= {
             "top k": "--top-k 5 --temperature 0.7",
@@ -252,7 +252,7 @@ def of_text(run: str, thorough: bool) -> Asked:
     views = ["--view text", "--view gradients", *(["--view map", "--view heads"] if "transformer" in run else [])]
     yield from looked(run, "day~3:~the~tide", views)
     if "transformer" in run:
-        yield "heads", saved(f"heads {run} --texts|--number|--n 10 --save|--json", "heads.json")
+        yield "heads", saved(f"heads {run} --number|--texts 10 --save|--json", "heads.json")
 
 
 def of_pairs(run: str, thorough: bool) -> Asked:
@@ -272,7 +272,7 @@ def of_pairs(run: str, thorough: bool) -> Asked:
     yield from each(run, {"align": "align -", "align, as JSON": "align - --fed --json"}, SCORED["pairs"])
     yield from looked(run, "one~two~three", ["--view map", "--view beam", "--view text"])
     if "pairs-transformer" in run:
-        yield "heads", saved(f"heads {run} --texts|--number|--n 10 --save|--json", "heads.json")
+        yield "heads", saved(f"heads {run} --number|--texts 10 --save|--json", "heads.json")
         other = run.replace("transformer", "lstm")
         yield "ensemble", asked(f"translate {run} - --ensemble {other} --beam 3 --scores", LINES["pairs"])
 
