@@ -39,7 +39,7 @@ def test_a_recipe_survives_the_file(name, tmp_path):
         Data(("a.en", "ä.fr"), valid="b.tsv", share=0.1, limit=7),
         model=zoo.MODELS[name],
         text=Text("words", size=100, shared=False),
-        train=Train(steps=5, rate=3e-4, student=0.5, metric="bleu", device="cpu", seed=11),
+        train=Train(steps=5, rate=3e-4, smoothing=0.5, metric="bleu", device="cpu", seed=11),
     )
     path = written(tmp_path, tomli_w.dumps(to_table(recipe)))
     assert read_recipe(path) == recipe

@@ -1,12 +1,14 @@
 """Every mistake a user can make in building and calling a model: the text that they read."""
 
+from functools import partial
+
 import pytest
 import torch
 
 import regard
 from regard import LanguageModel, Recurrent, Seq2Seq, Source, Transformer, UserError, Vision, build
-from regard.layers.attention import Heads, attend_to_inputs
-from regard.layers.position import Rotary, Sinusoid
+from regard.config import Classifier, Data, Recipe, Tagger, Train, Transducer
+from regard.layers.attention import attend_to_inputs
 
 
 def text_of(call) -> str:
@@ -21,26 +23,14 @@ MISTAKES = {
         lambda: Transformer(width=128, heads=3),
         "width (128) must be divisible by heads (3), or set key_width and value_width",
     ),
-    "the same, in a layer": (
-        lambda: Heads.of(128, 3),
-        "width (128) must be divisible by heads (3), or give key_width and value_width",
-    ),
     "odd rotary": (
         lambda: Transformer(width=9, heads=3),
         "rotary positions turn pairs: the key width of a head must be even, found 3",
-    ),
-    "odd rotary, in a layer": (
-        lambda: Rotary(3),
-        "rotary positions want an even key width per head, found 3; they turn pairs",
     ),
     "odd sinusoid": (
         lambda: Transformer(width=9, heads=3, positions="sinusoid"),
         "sinusoid positions are pairs: their width must be even, found 9; "
         "change width, or position_width with join 'concatenate'",
-    ),
-    "odd sinusoid, in a layer": (
-        lambda: Sinusoid(5),
-        "sinusoid positions want an even width, found 5; one sine and one cosine each",
     ),
     "concatenating nothing": (
         lambda: Transformer(positions="rotary", join="concatenate"),
@@ -57,6 +47,43 @@ MISTAKES = {
         "source_positions 'rotary' wants a source in the order of its target, found a picture, "
         "whose regions have none; use source_positions 'none'",
     ),
+    **{
+        f"source positions in {who}": (
+            partial(make, Transformer(source_positions="rotary")),
+            f"source_positions 'rotary' is for a decoder that attends to a source, found {who}; leave it out here",
+        )
+        for who, make in {
+            "a language model": LanguageModel,
+            "an encoder": lambda layer: Seq2Seq(layer, Transformer()),
+            "a classifier": Classifier,
+            "a tagger": Tagger,
+            "a transducer": lambda layer: Transducer(history=layer),
+        }.items()
+    },
+    "a width of positions that are added": (
+        lambda: Transformer(positions="learned", position_width=16),
+        "position_width (16) is for join 'concatenate', found 'add', by which positions are as wide as a token; "
+        "set both, or leave position_width out",
+    ),
+    "a similarity that a Transformer does not ask for": (
+        lambda: Seq2Seq(Transformer(), Transformer(), similarity="dot"),
+        "similarity 'dot' of a whole model is for attention by a recurrent decoder, "
+        "found a transformer, which has its own; leave it out",
+    ),
+    "a similarity without attention": (
+        lambda: Seq2Seq(context="fixed", similarity="dot"),
+        "similarity 'dot' of a whole model is for attention by a recurrent decoder, "
+        "found context 'fixed'; leave it out",
+    ),
+    "the best of one look": (
+        lambda: Train(average_of="best"),
+        "average_of 'best' wants average above 1, the number of looks to take, found 1; set both",
+    ),
+    "scheduled sampling where nothing said is fed again": (
+        lambda: Recipe(Data("a"), Tagger(), train=Train(student=0.5)),
+        "train.student is for models that are fed what they said before, found a tagger, which answers at once; "
+        "leave it out",
+    ),
     "positions wider than the model": (
         lambda: Transformer(width=16, positions="learned", join="concatenate", position_width=16),
         "position_width (16) must be below width (16)",
@@ -69,11 +96,6 @@ MISTAKES = {
         lambda: Seq2Seq(Recurrent(width=8), Recurrent(width=12), similarity="dot"),
         "similarity 'dot' wants encoder.width and decoder.width to be the same, found 8 and 12; "
         "use 'bilinear' or 'additive'",
-    ),
-    "sizes that cannot match, in a layer": (
-        lambda: attend_to_inputs(8, 12, "scaled"),
-        "a dot product wants queries and keys of one width, found 8 and 12; "
-        "give keys a matrix (key_width), or use the similarity 'bilinear' or 'additive'",
     ),
     "an unknown cell": (lambda: Recurrent("lstmm"), "kind 'lstmm' does not exist; did you mean 'lstm'?"),
     "an unknown similarity": (

@@ -9,8 +9,21 @@ import pytest
 from tiny import log_of
 
 from regard.cli import main
-from regard.config import Data, Recipe, Train, read_recipe, recipe_from, to_table
+from regard.config import (
+    Classifier,
+    Data,
+    LanguageModel,
+    Recipe,
+    Recurrent,
+    Seq2Seq,
+    Train,
+    Transformer,
+    read_recipe,
+    recipe_from,
+    to_table,
+)
 from regard.config.recipe import read_toml
+from regard.config.settings import with_override
 from regard.config.upgrade import VERSION
 from regard.errors import UserError
 from regard.folder import Folder
@@ -79,3 +92,39 @@ def test_nothing_is_said_of_a_recipe_of_today():
 def test_an_old_name_in_a_file_of_today_is_no_setting():
     with pytest.raises(UserError, match=r"no setting 'momentum' in \[train\]"):
         recipe_from({"version": VERSION, "data": {"train": "a"}, "train": {"momentum": 0.9}})
+
+
+IDLE = {
+    "source positions of an encoder": (
+        "model.encoder.source_positions",
+        "rotary",
+        Seq2Seq(Transformer(), Transformer()),
+    ),
+    "source positions of a language model": ("model.layer.source_positions", "rotary", LanguageModel()),
+    "a width of positions that are added": ("model.layer.position_width", 16, LanguageModel()),
+    "a similarity beside a Transformer's": ("model.similarity", "dot", Seq2Seq(Transformer(), Transformer())),
+    "a similarity of no attention": ("model.similarity", "dot", Seq2Seq(context="fixed")),
+    "the best of one look": ("train.average_of", "best", LanguageModel()),
+    "scheduled sampling of labels": ("train.student", 0.5, Classifier()),
+}
+
+
+@pytest.mark.parametrize("name", IDLE)
+def test_what_did_nothing_in_an_old_run_is_left_out_and_refused_in_a_new_one(name):
+    setting, value, model = IDLE[name]
+    recipe = Recipe(Data("a"), model)
+    table = with_override({**to_table(recipe), "version": 1}, setting, value)
+    assert recipe_from(table) == recipe
+    with pytest.raises(UserError, match=setting.rpartition(".")[2]):
+        recipe_from({**table, "version": VERSION})
+
+
+def test_what_did_something_in_an_old_run_is_kept():
+    by_place = Transformer(source_positions="rotary")
+    joined = Transformer(positions="learned", join="concatenate", position_width=32)
+    for recipe in (
+        Recipe(Data("a"), Seq2Seq(joined, by_place), train=Train(student=0.5, average=2, average_of="best")),
+        Recipe(Data("a"), Seq2Seq(Recurrent(), Recurrent(), similarity="dot")),
+        Recipe(Data("a"), "lstm"),
+    ):
+        assert recipe_from({**to_table(recipe), "version": 1}) == recipe

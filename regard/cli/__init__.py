@@ -16,7 +16,9 @@ from regard.errors import UserError, unknown
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command; returns the exit code."""
     try:
-        code = _run(sys.argv[1:] if arguments is None else arguments)
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: print(f"regard: {message}", file=sys.stderr)
+            code = _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
         return code
     except UserError as error:
@@ -45,7 +47,5 @@ def _run(words: list[str]) -> int:
 
 def _do(asked: Command) -> int:
     """What a command computes is imported only here, when nothing typed can be wrong any more."""
-    with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_: print(f"regard: {message}", file=sys.stderr)
-        body = import_module(type(asked).__module__.replace(".commands.", ".bodies."))
-        return int(getattr(body, asked.called())(asked))
+    body = import_module(type(asked).__module__.replace(".commands.", ".bodies."))
+    return int(getattr(body, asked.called())(asked))

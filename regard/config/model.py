@@ -85,6 +85,11 @@ class Transformer(Settings):
                 f"join 'concatenate' wants positions 'learned' or 'sinusoid', found '{self.positions}', "
                 "which adds no numbers to a token; use join 'add'"
             )
+        if self.position_width and self.join == "add":
+            raise UserError(
+                f"position_width ({self.position_width}) is for join 'concatenate', found 'add', by which "
+                "positions are as wide as a token; set both, or leave position_width out"
+            )
         if self.token_width < 1:
             raise UserError(f"position_width ({self.encoding_width}) must be below width ({self.width})")
         if self.positions == "sinusoid" and self.encoding_width % 2:
@@ -121,6 +126,7 @@ class LanguageModel(Settings):
 
     def check(self) -> None:
         _reads_forwards(self.layer, "a language model")
+        _has_no_source(self.layer, "a language model")
 
 
 @dataclass(frozen=True)
@@ -139,6 +145,13 @@ class Seq2Seq(Settings):
 
     def check(self) -> None:
         _reads_forwards(self.decoder, "a decoder")
+        _has_no_source(self.encoder, "an encoder")
+        if self.similarity != "additive" and (isinstance(self.decoder, Transformer) or self.context != "attention"):
+            found = "a transformer, which has its own" if self.context == "attention" else f"context '{self.context}'"
+            raise UserError(
+                f"similarity '{self.similarity}' of a whole model is for attention by a recurrent decoder, "
+                f"found {found}; leave it out"
+            )
         widths = f"found {self.encoder.width} and {self.decoder.width}"
         if isinstance(self.decoder, Transformer):
             if self.decoder.source_positions == "rotary" and isinstance(self.encoder, Vision):
@@ -177,6 +190,9 @@ class Classifier(Settings):
     """The folder of a language model's run: the encoder starts from its embedding and layers, and reads its tokens."""
     kind: Literal["classifier"] = "classifier"
 
+    def check(self) -> None:
+        _has_no_source(self.encoder, "a classifier")
+
 
 @dataclass(frozen=True)
 class Tagger(Settings):
@@ -186,6 +202,9 @@ class Tagger(Settings):
     start_from: str = ""
     """The folder of a language model's run: the encoder starts from its embedding and layers, and reads its tokens."""
     kind: Literal["tagger"] = "tagger"
+
+    def check(self) -> None:
+        _has_no_source(self.encoder, "a tagger")
 
 
 @dataclass(frozen=True)
@@ -201,6 +220,8 @@ class Transducer(Settings):
 
     def check(self) -> None:
         _reads_forwards(self.history, "a transducer's history")
+        for layer in (self.encoder, self.history):
+            _has_no_source(layer, "a transducer")
 
 
 ModelConfig = LanguageModel | Seq2Seq | Classifier | Tagger | Transducer
@@ -214,6 +235,14 @@ def _small_encoder() -> Recurrent:
 def _reads_forwards(layer: Recurrent | Transformer, who: str) -> None:
     if isinstance(layer, Recurrent) and layer.bidirectional:
         raise UserError(f"{who} makes one token after the other, so it cannot be bidirectional; only an encoder can")
+
+
+def _has_no_source(layer: Recurrent | Transformer | Vision, who: str) -> None:
+    if isinstance(layer, Transformer) and layer.source_positions != "none":
+        raise UserError(
+            f"source_positions '{layer.source_positions}' is for a decoder that attends to a source, found {who}; "
+            "leave it out here"
+        )
 
 
 def _same_state(encoder: Recurrent | Transformer, decoder: Recurrent | Transformer) -> bool:

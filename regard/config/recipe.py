@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from regard.config.model import ModelConfig
+from regard.config.model import Classifier, ModelConfig, Tagger
 from regard.config.pictures import Pictures
 from regard.config.settings import Settings, above_zero, at_least, fraction, from_table, with_override
 from regard.config.upgrade import VERSION, check_version, name_now, upgraded
@@ -114,6 +114,8 @@ class Train(Settings):
     def check(self) -> None:
         if not (isinstance(self.student, int | float) and 0 <= self.student <= 1):
             raise UserError(f"student must be a probability from 0 to 1, found {self.student}")
+        if self.average_of == "best" and self.average == 1:
+            raise UserError("average_of 'best' wants average above 1, the number of looks to take, found 1; set both")
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,11 @@ class Recipe(Settings):
         check_version(self.version)
         if not isinstance(self.model, ModelConfig) and self.model not in PRESETS:
             raise UserError(f"model must be one of {', '.join(PRESETS)} or a [model] section, found '{self.model}'")
+        if self.train.student and isinstance(self.model, Classifier | Tagger):
+            raise UserError(
+                f"train.student is for models that are fed what they said before, found a {self.model.kind}, "
+                "which answers at once; leave it out"
+            )
 
 
 def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recipe:

@@ -36,9 +36,28 @@ class Renamed:
         return f"{self.old} is called {self.new} now"
 
 
+def without_idle(table: Table) -> Table:
+    """Settings that did nothing were let through, and are refused now: as by default they did the same."""
+    model, train = _section(table, "model"), _section(table, "train")
+    parts = {name: {**part} if isinstance(part, dict) else part for name, part in model.items()}
+    for name, part in parts.items():
+        if isinstance(part, dict):
+            if name != "decoder":
+                part.pop("source_positions", None)
+            if part.get("join") == "add":
+                part.pop("position_width", None)
+    if _section(parts, "decoder").get("kind") == "transformer" or model.get("context") != "attention":
+        parts.pop("similarity", None)
+    idle = {"average_of"} if train.get("average") == 1 else set()
+    idle |= {"student"} if model.get("kind") in ("classifier", "tagger") else set()
+    train = {name: value for name, value in train.items() if name not in idle}
+    return {**table, **({"model": parts} if parts else {}), "train": train}
+
+
 UPGRADES: tuple[tuple[Callable[[Table], Table], ...], ...] = (
     (  # 1 → 2
         Renamed("train.momentum", "train.beta2"),  # it always was Adam's β₂; Muon's momentum is another number
+        without_idle,
     ),
 )
 """What became of each version's tables in the next one."""

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.errors import UserError, unknown
+from regard.errors import unknown
 from regard.layers.history import Sight, View, positions
 from regard.layers.layer import Encoded
 from regard.layers.position import Rotary, Turn, turned
@@ -49,11 +49,7 @@ class Dot(Similarity):
 
     def __init__(self, query_width: int, key_width: int) -> None:
         super().__init__()
-        if query_width != key_width:
-            raise UserError(
-                f"a dot product wants queries and keys of one width, found {query_width} and {key_width}; "
-                "give keys a matrix (key_width), or use the similarity 'bilinear' or 'additive'"
-            )
+        assert query_width == key_width
         self.scale = 1.0
 
 
@@ -264,8 +260,7 @@ class Heads(NamedTuple):
     @classmethod
     def of(cls, width: int, number: int, key_width: int | None = None, value_width: int | None = None) -> "Heads":
         """Left out, widths share out the model's."""
-        if (key_width is None or value_width is None) and width % number:
-            raise UserError(f"width ({width}) must be divisible by heads ({number}), or give key_width and value_width")
+        assert (key_width and value_width) or width % number == 0
         return cls(number, key_width or width // number, value_width or width // number)
 
 

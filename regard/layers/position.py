@@ -81,8 +81,7 @@ class Sinusoid(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        if width % 2:
-            raise UserError(f"sinusoid positions want an even width, found {width}; one sine and one cosine each")
+        assert width % 2 == 0  # one sine and one cosine each
         self.clock = Clock(width // 2)
         self.register_buffer("of_this_type", torch.zeros(0), persistent=False)  # follows the model's dtype and device
 
@@ -122,8 +121,7 @@ class Rotary(Positions):
 
     def __init__(self, head_width: int) -> None:
         super().__init__()
-        if head_width % 2:
-            raise UserError(f"rotary positions want an even key width per head, found {head_width}; they turn pairs")
+        assert head_width % 2 == 0  # pairs are turned
         self.clock = Clock(head_width // 2)
         self.register_buffer("of_this_type", torch.zeros(0), persistent=False)
 
