@@ -39,7 +39,9 @@ from regard.models.model import Model
 from regard.models.precision import with_precision
 from regard.models.reach import within_reach
 from regard.tasks import TASKS, Task, task_of
-from regard.text import Labels, Tokenizer, load
+from regard.text.files import load
+from regard.text.labels import Labels
+from regard.text.tokenizer import Tokenizer
 from regard.weights import load_weights
 
 WRITING, SEARCH, EFFORT = Writing(), Search(), Effort()  # nothing special wished for

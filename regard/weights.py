@@ -11,8 +11,13 @@ from regard.errors import UserError
 
 def load_weights(model: nn.Module, path: Path) -> None:
     """Fills a model with the weights in a file."""
+    fill(model, read_weights(path), path)
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """The weights of a run, by name."""
     try:
-        fill(model, load_file(path), path)
+        return load_file(path)
     except FileNotFoundError:
         raise UserError(
             f"{path} does not exist: this run has not been trained; run `regard train {path.parent}`"

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from regard.config.pictures import Pictures, Vision
+from regard.config import Pictures, Vision
+from regard.data.album import changed
 from regard.data.captions import readable, together
-from regard.data.images import Unreadable, changed, read_picture, read_pictures, write_pictures
+from regard.data.images import Unreadable, read_picture, read_pictures, write_pictures
 from regard.errors import UserError
 
 

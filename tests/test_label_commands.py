@@ -14,11 +14,11 @@ from regard.cli import main
 from regard.config import Classifier, LanguageModel, Recurrent, Tagger, Text, Transformer, recipe_from
 from regard.folder import Folder
 from regard.runs import load_run
+from regard.tasks.start_from import fitted
 from regard.train.loop import Training, train
 from regard.train.parallel import World
 from regard.train.prepare import prepare
 from regard.train.report import Report
-from regard.train.start_from import fitted
 
 NAMES = ("lm-gru", "classifier-lstm", "classifier-transformer", "tagger-rnn")
 

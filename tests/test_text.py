@@ -13,7 +13,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from regard.errors import UserError
-from regard.text import KINDS, PADDING, START, STOP, UNKNOWN, Lower, Tokenizer, load, save, train_tokenizer
+from regard.text import (
+    KINDS,
+    PADDING,
+    START,
+    STOP,
+    UNKNOWN,
+    Lower,
+    Tokenizer,
+    load,
+    save,
+    train_tokenizer,
+    train_without_capitals,
+)
 from regard.text.words import Words
 
 TEXTS = [
@@ -24,7 +36,7 @@ TEXTS = [
 ] * 3
 TOKENIZERS = {kind: train_tokenizer(kind, TEXTS, size=300 if kind == "bpe" else None) for kind in KINDS}
 TOKENIZERS |= {
-    f"lower {kind}": Lower.train(kind, TEXTS, size=300 if kind == "bpe" else None)
+    f"lower {kind}": train_without_capitals(kind, TEXTS, size=300 if kind == "bpe" else None)
     for kind in ("characters", "words", "bpe")
 }
 WORDS = TOKENIZERS["words"]
@@ -306,7 +318,7 @@ def test_half_a_surrogate_pair(tokenizer: Tokenizer) -> None:
         tokenizer.encode_all(["ab", "ab\ud83d"])
     with says(text):
         if isinstance(tokenizer, Lower):
-            Lower.train(tokenizer.inner.kind, ["ab\ud83d"])
+            train_without_capitals(tokenizer.inner.kind, ["ab\ud83d"])
         else:
             train_tokenizer(tokenizer.kind, ["ab\ud83d"])
 

@@ -9,8 +9,9 @@ from regard.config.model import (
     Tagger,
     Transducer,
     Transformer,
+    Vision,
 )
-from regard.config.pictures import Pictures, Vision
+from regard.config.pictures import Pictures
 from regard.config.recipe import Data, Recipe, Text, Train, Where, read_recipe, recipe_from
 from regard.config.settings import from_table, to_table
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.config.pictures import Pictures
-from regard.data.images import Pixels, changed, read_pictures
+from regard.data.images import Pixels, read_pictures
 from regard.disk import write_with
 
 
@@ -35,3 +35,28 @@ def read_album(pixels: Path, counts: Path, settings: Pictures) -> Album:
     """What was written, without reading the pixels into memory."""
     first = np.concatenate([[0], np.cumsum(np.fromfile(counts, np.int64))]).astype(np.int64)
     return Album(read_pictures(pixels, settings.side), first, settings)
+
+
+def changed(pixels: Pixels, settings: Pictures, random: np.random.Generator) -> Pixels:
+    """Each picture (B, 3, Y, X) moved, brightened and mirrored a little, as chance has it: all of it from `random`.
+
+    x' = mean + (1 + c) (x − mean) + 255 b, with c and b up to ± colour. What a move leaves empty, the edge fills.
+    """
+    count, _, side, _ = pixels.shape
+    # Always the same number of draws, so that one setting does not change what another does.
+    move = np.rint(random.uniform(-settings.shift, settings.shift, (count, 2)) * side).astype(int)
+    contrast, brightness = random.uniform(-settings.colour, settings.colour, (2, count, 1, 1, 1))
+    mirrored = random.random((count, 1, 1, 1)) < 0.5
+    after: Pixels = pixels
+    if settings.shift:
+        places = np.arange(side)
+        rows = np.clip(places + move[:, :1], 0, side - 1)[:, None, :, None]  # (B, 1, Y, 1)
+        columns = np.clip(places + move[:, 1:], 0, side - 1)[:, None, None, :]  # (B, 1, 1, X)
+        pictures, colours = np.arange(count)[:, None, None, None], np.arange(3)[None, :, None, None]
+        after = after[pictures, colours, rows, columns]
+    if settings.colour:
+        mean = after.mean((1, 2, 3), keepdims=True)
+        after = np.clip(np.rint(mean + (1 + contrast) * (after - mean) + 255 * brightness), 0, 255).astype(np.uint8)
+    if settings.flip:
+        after = np.where(mirrored, after[..., ::-1], after)
+    return after

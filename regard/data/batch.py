@@ -13,7 +13,7 @@ from torch import Tensor
 
 from regard.data.album import Album
 from regard.data.store import Store
-from regard.text import PADDING, START, STOP
+from regard.special import PADDING, START, STOP
 
 IGNORED = -100  # a target that asks nothing of the model: torch's own word for it
 

@@ -6,23 +6,14 @@ files of their own; both are read as they come.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+from regard.data.examples import Captioned
 from regard.data.images import Pixels, Unreadable, read_picture
 from regard.errors import UserError
 
 NUMBERED = re.compile(r"#\d+$")
-
-
-class Captioned(NamedTuple):
-    """A picture with everything that is said of it. The pixels are not there until they are asked for."""
-
-    name: str
-    captions: tuple[str, ...]
-    pixels: Callable[[int], Pixels]
-    """The picture (3, side, side), for a number of pixels on each side."""
 
 
 def together(rows: Iterable[Sequence[str]], folder: Path, listed: Iterable[str] | None = None) -> Iterator[Captioned]:

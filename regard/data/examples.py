@@ -1,7 +1,8 @@
 """What a corpus is made of, and which of its examples are kept from training."""
 
 import hashlib
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, get_args
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -42,6 +43,15 @@ class Tagged(NamedTuple):
     @property
     def target(self) -> str:
         return " ".join(self.tags)
+
+
+class Captioned(NamedTuple):
+    """A picture with everything that is said of it. The pixels are not there until they are asked for."""
+
+    name: str
+    captions: tuple[str, ...]
+    pixels: Callable[[int], Any]
+    """The picture (3, side, side), for a number of pixels on each side."""
 
 
 def held_out(key: str, share: float) -> bool:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.config.decoding import BATCH as BATCH
 from regard.errors import UserError
-from regard.text import STOP
+from regard.special import STOP
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")

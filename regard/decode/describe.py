@@ -10,7 +10,7 @@ from regard.config.decoding import Search
 from regard.decode.batches import BATCH, in_order
 from regard.decode.translate import Plan, Translation
 from regard.models.model import Model, Source
-from regard.text import Tokenizer
+from regard.text.tokenizer import Tokenizer
 
 LONGEST = 60  # tokens of a caption at most, where nobody said how many
 

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from regard.decode.batches import BATCH, in_order, padded
 from regard.models.model import Model, Source
-from regard.special import NAMES
-from regard.text import START, STOP, Labels, Tokenizer
-from regard.text.labels import in_step, pieces_of_words
+from regard.special import NAMES, START, STOP
+from regard.text.labels import Labels, in_step, pieces_of_words
+from regard.text.tokenizer import Tokenizer
 
 
 def classify(

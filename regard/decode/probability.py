@@ -9,7 +9,8 @@ from regard.decode.batches import BATCH, in_order, padded
 from regard.decode.score import score
 from regard.errors import UserError
 from regard.models.model import Model, Source
-from regard.text import START, STOP, Tokenizer
+from regard.special import START, STOP
+from regard.text.tokenizer import Tokenizer
 
 Pair = tuple[str, str]  # a source and its target
 

@@ -14,7 +14,8 @@ from regard.decode.beam import Hypothesis, Length, Watch, average, beam, length_
 from regard.decode.rules import AtLeast, Never, NoRepeatedNgram, Rule
 from regard.errors import UserError
 from regard.models.model import Model, Source
-from regard.text import START, STOP, UNKNOWN, Tokenizer
+from regard.special import START, STOP, UNKNOWN
+from regard.text.tokenizer import Tokenizer
 
 LONGEST = 10_000
 """Tokens of a source: what is longer is no line of text, and might take all memory there is."""

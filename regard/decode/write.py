@@ -17,7 +17,8 @@ from regard.decode.rules import NoRepeatedNgram, RepetitionPenalty, Rule
 from regard.decode.stream import stream
 from regard.layers.state import select
 from regard.models.model import Model
-from regard.text import START, STOP, Tokenizer
+from regard.special import START, STOP
+from regard.text.tokenizer import Tokenizer
 
 ROWS = 32  # samples that are written at the same time
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from regard.lab.room import Room
+if TYPE_CHECKING:
+    from regard.lab.room import Room
 
 Numbers: TypeAlias = dict[str, Any]
 """What one run of a claim measured: names with numbers, or lists of numbers for its figure. It is kept as JSON."""
@@ -41,7 +42,7 @@ class Claim:
     """What is trained or computed, on which data, at which size; quick and full."""
     marks: tuple[Mark, ...]
     """All of them must be passed."""
-    measure: Callable[[Room], Numbers]
+    measure: Callable[["Room"], Numbers]
     draw: Callable[[Any, Sequence[Numbers]], None]
     """Draws the numbers of all seeds on a matplotlib figure."""
     next: str

@@ -14,7 +14,7 @@ from regard.lab.common import cells, draw_lines, letters, recipe
 from regard.lab.room import Room
 from regard.models.model import Source
 from regard.runs import Run
-from regard.text import START, STOP
+from regard.special import START, STOP
 
 LENGTH = 12
 Pairs = Sequence[tuple[str, str]]

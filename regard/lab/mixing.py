@@ -13,7 +13,7 @@ from regard.lab.room import Room
 from regard.look.pictures.style import GREY
 from regard.look.trace import trace
 from regard.models.model import Source
-from regard.text import START
+from regard.special import START
 
 MIXINGS = {"attention": "attention", "uniform": "mean", "last state": "stop"}
 LENGTH = 24

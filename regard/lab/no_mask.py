@@ -13,7 +13,7 @@ from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import blocks, curve, draw_bars, draw_lines, held_out, recipe, tagged
 from regard.lab.room import Room
 from regard.runs import Run
-from regard.text import START
+from regard.special import START
 
 ROW, PAST, WRITTEN = 64, 24, 40  # letters
 SPACE = "_"

@@ -13,8 +13,6 @@ from regard.config import Recipe
 from regard.disk import write_text
 from regard.folder import Folder
 from regard.runs import Run
-from regard.train.loop import train
-from regard.train.report import Report
 
 Effort = Literal["quick", "full"]
 Thing = TypeVar("Thing")
@@ -40,6 +38,9 @@ class Room:
 
         What lies there of another recipe, from before a claim was changed, is no use to anybody.
         """
+        from regard.train.loop import train  # here: most that knows of rooms trains nothing
+        from regard.train.report import Report
+
         recipe = dataclasses.replace(recipe, train=dataclasses.replace(recipe.train, seed=self.seed))
         there = Folder(self.folder / name)
         if there.config.exists() and there.read_config() != recipe:

@@ -14,7 +14,7 @@ from regard.lab.room import Room
 from regard.look.pictures.style import GREY
 from regard.models.model import Source
 from regard.runs import Run
-from regard.text import STOP
+from regard.special import STOP
 
 LENGTH = 12
 READ = {

@@ -15,7 +15,7 @@ from regard.look.patch import patch
 from regard.look.pictures.style import GREY
 from regard.models.model import Model, Source
 from regard.runs import Run
-from regard.text import START, STOP
+from regard.special import START, STOP
 
 GAPS = (2, 6, 10, 14, 18, 22)
 BACK = 20

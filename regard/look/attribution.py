@@ -21,7 +21,7 @@ from regard.look.record import Record
 from regard.look.trace import trace
 from regard.look.units import Unit, clamped
 from regard.models.model import Model, Source
-from regard.text import UNKNOWN
+from regard.special import UNKNOWN
 
 
 @torch.no_grad()

@@ -25,8 +25,8 @@ from regard.look.align.weights import over_source
 from regard.look.record import Call, Fate, Node, Record, Seen, Sequence, Token, Top
 from regard.look.trace import Trace, trace
 from regard.models.model import Model, Source
-from regard.special import NAMES
-from regard.text import START, STOP, Tokenizer
+from regard.special import NAMES, START, STOP
+from regard.text.tokenizer import Tokenizer
 
 Tokenizers = tuple[Tokenizer, Tokenizer]
 SHOWN = 3  # continuations of each hypothesis that are told, besides those that were kept

@@ -34,7 +34,7 @@ from regard.page.about import about
 from regard.page.asked import LONGEST, MOST, Question
 from regard.page.finding import properties_of, search
 from regard.runs import Run
-from regard.text import START, STOP
+from regard.special import START, STOP
 
 SCENES = 12
 """Built-in pictures to choose from."""

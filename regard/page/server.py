@@ -21,13 +21,15 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from regard.errors import UserError
-from regard.page.answers import Answers
 from regard.page.asked import question
 from regard.page.files import read_static, standalone
+
+if TYPE_CHECKING:
+    from regard.page.answers import Answers
 
 LARGEST = 8 * 2**20
 """Bytes of a request: a picture fits, a flood does not."""
@@ -53,7 +55,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, answers: Answers, port: int = 0) -> None:
+    def __init__(self, answers: "Answers", port: int = 0) -> None:
         self.answers = answers
         try:
             super().__init__(("127.0.0.1", port), Handler)

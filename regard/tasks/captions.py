@@ -28,28 +28,32 @@ from regard.config.looking import Recording
 from regard.data import store
 from regard.data.album import Album, read_album, write_counts
 from regard.data.batch import Batch, Batches, Captions
-from regard.data.captions import Captioned, readable, together
+from regard.data.captions import readable, together
 from regard.data.corpora.registry import BuiltIn
 from regard.data.corpora.scenes import scenes
 from regard.data.corpus import examples_of, find, own
-from regard.data.examples import SPLITS, Split
+from regard.data.examples import SPLITS, Captioned, Split
 from regard.data.files import read_lines
 from regard.data.images import Pixels, write_pictures
 from regard.data.material import Material
 from regard.data.tables import KEYED, ending, filled, from_keys, from_tabs
 from regard.decode.describe import describe
+from regard.disk import write_tensors
 from regard.errors import UserError
 from regard.folder import Folder
+from regard.layers.pretrained import load_pretrained
 from regard.look.align.weights import over_source
 from regard.look.record import Record
 from regard.look.recording import of_picture
 from regard.metrics.cider import SIGNATURE, cider
 from regard.metrics.text import Score, bleu_of_several, chrf_of_several
+from regard.models.build import body
 from regard.models.model import Model
 from regard.tasks.pointing import pointing
 from regard.tasks.sided import BUDGET
 from regard.tasks.task import ANY, LITTLE, Given, Task, Tokenizers, learn_tokenizer, need_some, reasons
-from regard.text import Tokenizer, load
+from regard.text.files import load
+from regard.text.tokenizer import Tokenizer
 
 
 class CaptionsTask(Task):
@@ -84,6 +88,15 @@ class CaptionsTask(Task):
         """Pictures with their captions; the pictures are in this folder."""
         found = find(where, split)
         return own(found, self.name, split) if isinstance(found, BuiltIn) else self.from_files(found, None, folder)
+
+    def begin(self, folder: Folder, recipe: Recipe) -> Recipe:
+        if (
+            isinstance(recipe.model, Seq2Seq)
+            and isinstance(recipe.model.encoder, Vision)
+            and recipe.model.encoder.weights
+        ):
+            _with_eyes(folder, recipe.model.encoder)
+        return recipe
 
     def prepare(self, folder: Folder, recipe: Recipe) -> dict[str, Any]:
         """Tokenizer, tokens of captions, and pixels as bytes. Pictures that cannot be read are left out and counted."""
@@ -221,3 +234,12 @@ def _write(
     write_counts(folder.tokens(f"{part}.counts"), counts)
     store.write(folder.tokens(f"{part}-target"), tokens, tokenizer.vocabulary)
     return len(counts), size
+
+
+def _with_eyes(folder: Folder, settings: Vision) -> None:
+    """The published weights of a picture's encoder in the folder, so that the run needs their file only once."""
+    seen = body(settings)
+    load_pretrained(settings.kind, seen, Path(settings.weights).expanduser())
+    write_tensors(
+        folder.first_weights, {f"encoder.regions.body.{name}": value for name, value in seen.state_dict().items()}
+    )

@@ -20,9 +20,9 @@ from regard.look.record import Record
 from regard.look.recording import of_translation
 from regard.metrics.text import Score, bleu, chrf, error_rate, exact_match
 from regard.models.model import Model
+from regard.special import STOP
 from regard.tasks.sided import SidedTask
 from regard.tasks.task import LITTLE, Tokenizers, learn_tokenizer
-from regard.text import STOP
 
 
 class PairsTask(SidedTask):

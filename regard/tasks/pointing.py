@@ -9,7 +9,8 @@ import torch
 from regard.data.corpora.scenes import Scene, cells_of
 from regard.look.align.weights import attention_to_source
 from regard.models.model import Model
-from regard.text import START, Tokenizer
+from regard.special import START
+from regard.text.tokenizer import Tokenizer
 
 
 class Pointing(NamedTuple):

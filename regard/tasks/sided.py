@@ -5,18 +5,29 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, ClassVar
 
-from regard.config import Recipe, Train, Where
+from regard.config import Recipe, Recurrent, Train, Transformer, Where
+from regard.config.decoding import Search
 from regard.data import store
-from regard.data.batch import Batch, Batches, Buckets
+from regard.data.batch import Batch, Batches, Buckets, InStep
 from regard.data.corpus import examples_of, has_own_held_out
 from regard.data.examples import SPLITS, Split
 from regard.data.material import Material
+from regard.decode.label import probabilities
 from regard.folder import Folder
 from regard.look.heads.profile import Example
-from regard.tasks.task import SPREAD, Given, Task, Tokenizers, need_some, spread
-from regard.text import Tokenizer, load
+from regard.look.pictures.confusion import draw_confusion
+from regard.metrics.labels import macro_f1
+from regard.metrics.text import Score
+from regard.models.model import Model
+from regard.special import NAMES, PADDING
+from regard.tasks.start_from import from_language_model
+from regard.tasks.task import SPREAD, Given, Task, Tokenizers, learn_tokenizer, need_some, spread
+from regard.text.files import load, save
+from regard.text.labels import Labels
+from regard.text.tokenizer import Tokenizer
 
 AT_ONCE = 1000  # examples encoded together
 BUDGET = 8192  # tokens of a batch of held-out examples
@@ -121,3 +132,53 @@ class SidedTask(Task):
 
     def beginnings(self, tokenizer: Tokenizer, valid: tuple[Any, ...], number: int) -> list[str]:
         return [tokenizer.decode(valid[0][at].tolist()) for at in range(min(number, len(valid[0])))]
+
+
+class InStepTask(SidedTask):
+    """Where the source says how long the answer is: one label for a text, or one for each of its words."""
+
+    buckets = InStep
+    writes = False
+
+    def begin(self, folder: Folder, recipe: Recipe) -> Recipe:
+        return recipe if isinstance(recipe.model, str) else from_language_model(folder, recipe)
+
+    def learn(self, folder: Folder, recipe: Recipe, train: list[Any], valid: list[Any]) -> Tokenizers:
+        """The text's tokens, and its labels. A text that a language model has read keeps its tokens."""
+        # where one file is cut into both parts, a rare label may be in either
+        both = train if has_own_held_out(recipe.data) else [*train, *valid]
+        labels = Labels.learn([name for example in both for name in self.names(example)])
+        save(labels, folder.tokenizer)
+        if folder.first_weights.exists():
+            return load(folder.source_tokenizer), labels
+        return learn_tokenizer(folder.source_tokenizer, recipe.text, (e.source for e in train)), labels
+
+    @abstractmethod
+    def names(self, example: Any) -> Sequence[str]:
+        """The labels of one example."""
+
+    def answers(
+        self, model: Model, tokenizers: Tokenizers, valid: tuple[Any, ...], places: Sequence[int], search: Search
+    ) -> Iterator[tuple[list[str], list[str]]]:
+        (source, target), labels = valid, tokenizers[1]
+        assert isinstance(labels, Labels)
+        asked = ((source[i], len(target[i])) for i in places)
+        for i, likely in zip(places, probabilities(model, asked), strict=True):
+            there = target[i] != PADDING
+            said = [labels.names[place] for place in likely.argmax(-1).numpy()[there]]
+            yield said, [labels.names[token - len(NAMES)] for token in target[i][there]]
+
+    def scores(
+        self, said: Sequence[Sequence[str]], wanted: Sequence[Sequence[str]], cased: bool = True
+    ) -> dict[str, Score]:
+        return {"macro_f1": macro_f1([*chain.from_iterable(said)], [*chain.from_iterable(wanted)])}
+
+    def draw(self, folder: Folder, said: Sequence[Sequence[str]], wanted: Sequence[Sequence[str]]) -> None:
+        draw_confusion(folder.confusion, [*chain.from_iterable(said)], [*chain.from_iterable(wanted)])
+
+
+def small_encoder(layer: str) -> Recurrent | Transformer:
+    """For labels and tags, of which there are never many."""
+    if layer == "transformer":
+        return Transformer(width=128, layers=2, heads=4, dropout=0.3)
+    return Recurrent(layer, width=256, layers=1, dropout=0.5, bidirectional=True)  # type: ignore[arg-type]

@@ -17,19 +17,18 @@ from regard.look.recording import of_tags
 from regard.metrics.labels import span_f1
 from regard.metrics.text import Score
 from regard.models.model import Model
-from regard.tasks.labels import LabelsTask, small_encoder
+from regard.tasks.sided import InStepTask, small_encoder
 from regard.tasks.task import ANY, Tokenizers
 from regard.text.labels import in_step, pieces_of_words
 
 
-class TagsTask(LabelsTask):
+class TagsTask(InStepTask):
     """From a .conllu file or from lines `word<TAB>tag` with blank lines between sentences."""
 
     name, title, verb, labels, each = "tags", "tagger", "tags", "a tag for each token", True
     commands = ("tag", "heads")
     wants = "'tagger'"
     metrics = ("loss", "accuracy", "macro_f1", "span_f1")
-    keys = ()
     endings = (".tsv", ".conllu", ANY)
 
     def from_files(self, found: list[Path], skipped: Counter[str] | None) -> Iterator[Tagged]:

@@ -28,7 +28,9 @@ from regard.look.heads.profile import Example
 from regard.look.record import Record
 from regard.metrics.text import Score
 from regard.models.model import Model
-from regard.text import Lower, Tokenizer, save, train_tokenizer
+from regard.text.files import save
+from regard.text.kinds import train_tokenizer, train_without_capitals
+from regard.text.tokenizer import Tokenizer
 
 Tokenizers = tuple[Tokenizer, Tokenizer]  # of what is read, of what is answered
 ANY = "*"
@@ -104,6 +106,10 @@ class Task(ABC):
     @abstractmethod
     def from_files(self, found: list[Path], skipped: Counter[str] | None) -> Iterator[Any]:
         """The examples in one file, a folder, or two files."""
+
+    def begin(self, folder: Folder, recipe: Recipe) -> Recipe:
+        """What was learnt elsewhere, put into the folder to begin with; the recipe as that wants it."""
+        return recipe
 
     @abstractmethod
     def prepare(self, folder: Folder, recipe: Recipe) -> dict[str, Any]:
@@ -212,7 +218,7 @@ class Task(ABC):
 
 def learn_tokenizer(path: Path, settings: Text, texts: Iterable[str]) -> Tokenizer:
     """The tokenizer for these texts, saved."""
-    train = Lower.train if settings.lower else train_tokenizer
+    train = train_without_capitals if settings.lower else train_tokenizer
     tokenizer = train(settings.kind, list(_sample(texts)), settings.size or None)
     save(tokenizer, path)
     return tokenizer

@@ -25,8 +25,10 @@ from regard.look.heads.profile import Example
 from regard.look.record import Record
 from regard.look.recording import of_text
 from regard.models.model import Model
+from regard.special import START, STOP
 from regard.tasks.task import ANY, LITTLE, SPREAD, Given, Task, Tokenizers, learn_tokenizer, spread
-from regard.text import START, STOP, Tokenizer, load
+from regard.text.files import load
+from regard.text.tokenizer import Tokenizer
 
 ROWS = 16  # streams that a held-out text is read in
 

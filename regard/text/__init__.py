@@ -2,7 +2,7 @@
 
 from regard.special import PADDING, START, STOP, UNKNOWN
 from regard.text.files import load, save
-from regard.text.kinds import KINDS, train_tokenizer
+from regard.text.kinds import KINDS, train_tokenizer, train_without_capitals
 from regard.text.labels import Labels
 from regard.text.lower import Lower
 from regard.text.tokenizer import Tokenizer
@@ -19,4 +19,5 @@ __all__ = [
     "load",
     "save",
     "train_tokenizer",
+    "train_without_capitals",
 ]

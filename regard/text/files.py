@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from regard.disk import write_text
 from regard.errors import UserError
@@ -36,6 +37,12 @@ def load(path: str | Path) -> Tokenizer:
     if data["format"] != FORMAT:
         raise UserError(f"{path} has format {data['format']}, this version reads {FORMAT}; update regard, or {again}")
     try:
-        return CAN_BE[data["kind"]].from_json(data)
+        return _from_json(data)
     except (LookupError, AttributeError, TypeError, ValueError, UserError):
         raise UserError(f"{path} is damaged: it is JSON but not a whole tokenizer; {again}") from None
+
+
+def _from_json(data: dict[str, Any]) -> Tokenizer:
+    """A tokenizer may hold another one."""
+    inner = {"inner": _from_json(data["inner"])} if "inner" in data else {}
+    return CAN_BE[data["kind"]].from_json({**data, **inner})

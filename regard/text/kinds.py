@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from regard.errors import UserError, unknown
 from regard.text.bpe import BPE
 from regard.text.characters import Characters
+from regard.text.lower import Lower
 from regard.text.raw_bytes import Bytes
 from regard.text.tokenizer import Learnt, Tokenizer, utf8
 from regard.text.words import Words
@@ -31,3 +32,8 @@ def train_tokenizer(kind: str, texts: Iterable[str], size: int | None = None) ->
     if not any(sample.strip() for sample in samples):
         raise UserError("a tokenizer learns from text, found none; check that the text files are not empty")
     return KINDS[kind].learn(samples, size)
+
+
+def train_without_capitals(kind: str, texts: Iterable[str], size: int | None = None) -> Lower:
+    """As `train_tokenizer`, on the lower case of these texts."""
+    return Lower(train_tokenizer(kind, (text.lower() for text in texts), size))

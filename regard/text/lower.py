@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from regard.text.kinds import KINDS, train_tokenizer
 from regard.text.tokenizer import Tokenizer
 
 
@@ -22,13 +21,9 @@ class Lower(Tokenizer):
         self._bytes = inner._bytes
 
     @classmethod
-    def train(cls, kind: str, texts: Iterable[str], size: int | None = None) -> Self:
-        """As `train_tokenizer`, without capitals."""
-        return cls(train_tokenizer(kind, (text.lower() for text in texts), size))
-
-    @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        return cls(KINDS[data["inner"]["kind"]].from_json(data["inner"]))
+        """`inner` is a tokenizer already."""
+        return cls(data["inner"])
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "inner": self.inner.to_json()}

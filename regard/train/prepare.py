@@ -8,7 +8,6 @@ from regard.disk import write_text
 from regard.errors import UserError
 from regard.folder import Folder
 from regard.tasks import task_for
-from regard.train.start_from import start_from
 
 
 def prepare(folder: Folder, recipe: Recipe) -> None:
@@ -20,7 +19,8 @@ def prepare(folder: Folder, recipe: Recipe) -> None:
             f"found '{recipe.model.kind}'; change [model], or the data"
         )
     task.check_metric(recipe.train.metric)
-    recipe = start_from(folder, replace(recipe, data=replace(recipe.data, kind=task.name)))
+    folder.first_weights.unlink(missing_ok=True)  # of an earlier attempt
+    recipe = task.begin(folder, replace(recipe, data=replace(recipe.data, kind=task.name)))
     facts = task.prepare(folder, recipe)
     write_text(folder.tokens("facts.json"), json.dumps({"kind": task.name, **facts}) + "\n")
     tokens = task.material(folder).train_tokens

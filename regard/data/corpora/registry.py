@@ -3,16 +3,14 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from itertools import islice
 from typing import Any, Literal
 
 from regard.data.corpora.cmudict import cmudict
 from regard.data.corpora.digits import digits
-from regard.data.corpora.phrases import phrases
 from regard.data.corpora.python_source import python_size, python_source
 from regard.data.corpora.sizes import DIGITS, PHRASES, SCENES, SHORT_PHRASES
-from regard.data.examples import SPLITS, Pair, Split
+from regard.data.examples import SPLITS, Captioned, Pair, Split
 
 
 @dataclass(frozen=True)
@@ -34,20 +32,27 @@ class BuiltIn:
         return self.measure()
 
 
+# What is large or wants numpy is imported when it is read: a list of corpora is shown at once.
+
+
 def _phrases(language: Literal["french", "spanish"], split: Split) -> Iterator[Pair]:
+    from regard.data.corpora.phrases import phrases
+
     for phrase in islice(phrases(language, split), PHRASES[split]):
         yield Pair(phrase.source, phrase.target)
 
 
 def _short_phrases(language: Literal["french", "spanish"], split: Split) -> Iterator[Pair]:
+    from regard.data.corpora.phrases import phrases
+
     for phrase in islice(phrases(language, split, longest=14), SHORT_PHRASES[split]):
         yield Pair(phrase.source, phrase.target)
 
 
-def _scenes(split: Split) -> Iterator[Any]:
-    """Drawn with numpy, which is imported when they are read."""
-    drawn: Iterator[Any] = import_module("regard.data.corpora.scenes").captioned(split)
-    return drawn
+def _scenes(split: Split) -> Iterator[Captioned]:
+    from regard.data.corpora.scenes import captioned
+
+    return captioned(split)
 
 
 def _pairs(name: str, description: str, size: str, read: Callable[[Split], Iterator[Pair]]) -> BuiltIn:

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from regard.data.captions import Captioned
 from regard.data.corpora.sizes import SCENES
-from regard.data.examples import Split, own_split
+from regard.data.examples import Captioned, Split, own_split
 from regard.data.images import as_pixels
 
 SIDE = 64

@@ -18,7 +18,8 @@ from regard.look.align.error_rate import Gold, Overlap, at_best, by_chance, diag
 from regard.look.align.weights import mean_over_heads, weights_over_source
 from regard.look.align.words import between_words, links, words_of
 from regard.models.model import Model
-from regard.text import START, STOP, Tokenizer
+from regard.special import START, STOP
+from regard.text.tokenizer import Tokenizer
 
 Item = TypeVar("Item")
 MEAN, PREDICTED, FED = "mean of all heads", "as predicted", "as fed"

@@ -10,8 +10,8 @@ from torch import Tensor
 from regard.decode.translate import Alignment, Translation
 from regard.look.align.weights import attention_to_source
 from regard.models.model import Model
-from regard.special import NAMES
-from regard.text import START, STOP, Tokenizer
+from regard.special import NAMES, START, STOP
+from regard.text.tokenizer import Tokenizer
 
 
 def align(model: Model, tokenizers: tuple[Tokenizer, Tokenizer], line: str, made: Translation) -> Alignment:

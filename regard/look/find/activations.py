@@ -20,7 +20,7 @@ from regard.look.find.windows import ROWS, WINDOW, walk
 from regard.look.trace import Trace, trace
 from regard.look.units import Unit, unit_named, units_in
 from regard.models.model import Model
-from regard.text import START
+from regard.special import START
 
 USUAL = ("cells", "hidden", "units", "weights")  # roles of taps
 LONG = 1024  # tokens at least that a state goes on: where a row begins, it knows nothing of what came before

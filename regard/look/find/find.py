@@ -33,7 +33,7 @@ from regard.look.find.statistics import (
     some_shifts,
 )
 from regard.models.model import Model
-from regard.text import Tokenizer
+from regard.text.tokenizer import Tokenizer
 
 LEAST = 1000  # tokens of a part
 ROOM = (

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.errors import UserError
 from regard.look.find.properties import Property
-from regard.text import Tokenizer
+from regard.text.tokenizer import Tokenizer
 
 
 class Reading(NamedTuple):

@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.layers.state import State
 from regard.look.trace import Trace, trace
 from regard.models.model import Model
-from regard.text import START
+from regard.special import START
 
 ROWS, WINDOW = 64, 256
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import TypeAlias
 
-from regard.text import Tokenizer
+from regard.text.tokenizer import Tokenizer
 from regard.text.words import UNKNOWN_WORD as UNKNOWN
 
 Mark: TypeAlias = Callable[[str], Iterable[bool]]

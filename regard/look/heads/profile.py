@@ -18,7 +18,8 @@ from regard.look.patch import patch
 from regard.look.trace import trace
 from regard.look.units import Unit, clamped
 from regard.models.model import Model, Source
-from regard.text import START, STOP, Tokenizer
+from regard.special import START, STOP
+from regard.text.tokenizer import Tokenizer
 
 FAR = 16  # the largest offset that is counted by itself
 TOGETHER = 16  # texts, while a head is off

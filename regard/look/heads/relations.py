@@ -13,7 +13,7 @@ from regard.look.align.heads import halved
 from regard.look.align.words import words_of
 from regard.look.heads.profile import Example, look_at
 from regard.models.model import Model
-from regard.text import Tokenizer
+from regard.text.tokenizer import Tokenizer
 
 REACH = 10  # words: the largest offset that is tried
 LEAST = 20  # of a relation in each half, or there is nothing to say

@@ -1,0 +1,49 @@
+"""Pre-training: what a language model learnt of a text without labels, an encoder begins with. (Dai and Le 2015)"""
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+from regard.config import Classifier, LanguageModel, Recipe, Recurrent, Tagger, Transformer
+from regard.disk import write_tensors
+from regard.errors import UserError
+from regard.folder import Folder
+from regard.text.files import load, save
+from regard.weights import read_weights
+
+Stack = Recurrent | Transformer
+
+
+def from_language_model(folder: Folder, recipe: Recipe) -> Recipe:
+    """Where `model.start_from` names a run: its tokens and weights in the folder, its sizes and text in the recipe."""
+    model = recipe.model
+    assert isinstance(model, Classifier | Tagger)
+    if not model.start_from:
+        return recipe
+    there = Folder(Path(model.start_from))
+    try:
+        learnt = there.read_config()
+        if not isinstance(learnt.model, LanguageModel):
+            kind = learnt.model if isinstance(learnt.model, str) else learnt.model.kind
+            raise UserError(f"{model.start_from} holds a {kind}, wanted is a language-model")
+        tokenizer, weights = load(there.tokenizer), read_weights(there.weights)
+    except UserError as error:
+        raise UserError(f"model.start_from: {error}") from None
+    encoder = fitted(model.encoder, type(model)().encoder, learnt.model.layer, model.start_from)
+    save(tokenizer, folder.source_tokenizer)
+    parts = ("embedding.", "layer.")  # all but the head, which answers with another vocabulary
+    first = {f"encoder.{name}": value for name, value in weights.items() if name.startswith(parts)}
+    write_tensors(folder.first_weights, first)
+    return replace(recipe, model=replace(model, encoder=encoder), text=learnt.text)
+
+
+def fitted(encoder: Stack, default: Stack, layer: Stack, path: str) -> Stack:
+    """The language model's layer as an encoder. What the recipe sets must be the same there, but for dropout."""
+    plain = type(encoder)()  # what a section says of itself that sets something else, such as dropout alone
+    for name in (setting.name for setting in fields(encoder)):
+        found, there = getattr(encoder, name), getattr(layer, name, None)
+        if name != "dropout" and found not in (getattr(plain, name), getattr(default, name, None), there):
+            raise UserError(
+                f"model.encoder.{name} ({found}) is not that of the language model in {path} ({there}); "
+                "leave it out, and it is taken from there"
+            )
+    return replace(layer, dropout=encoder.dropout)
