@@ -47,9 +47,9 @@ def make_runs(folder: Path, families: list[str]) -> list[Run]:
 
 
 @contextmanager
-def serving(runs: list[Run]) -> Iterator[Server]:
-    """A page about these runs, at a free port."""
-    server = Server(Answers(runs))
+def serving_of(answers: Answers) -> Iterator[Server]:
+    """A page with these answers, at a free port."""
+    server = Server(answers)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
@@ -63,5 +63,5 @@ def serving(runs: list[Run]) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def server(runs) -> Iterator[Server]:
     """The same for the whole of a test file that takes it by name, about the file's own runs."""
-    with serving(runs) as server:
+    with serving_of(Answers(runs)) as server:
         yield server

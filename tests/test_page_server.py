@@ -160,7 +160,7 @@ def test_a_mistake_of_ours_is_called_one(runs, capsys):
         def record(self, asked):
             raise ZeroDivisionError("oh")
 
-    with pages.serving(runs) as server:
+    with pages.serving_of(Answers(runs)) as server:
         server.answers = Broken(runs)
         status, content = ask(server, "/api/record", text="a")
     assert status == 500
@@ -194,7 +194,7 @@ def test_a_client_that_goes_away_ends_its_work(runs):
             finally:
                 ended.set()
 
-    with pages.serving(runs) as server:
+    with pages.serving_of(Answers(runs)) as server:
         server.answers = Slow(runs)
         connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
         connection.request("POST", "/api/write", b"{}", JSON)

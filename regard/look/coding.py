@@ -17,6 +17,7 @@ from torch import Tensor
 from regard.disk import write_tensors
 from regard.errors import UserError
 from regard.layers.tap import layer_of
+from regard.look.checks import check
 from regard.look.record import Call, Node, Record, Seen, Sequence, Token, Top
 
 VERSION = 1
@@ -81,19 +82,23 @@ def _sequence(sequence: Sequence) -> dict[str, Any]:
 
 
 def load_record(path: Path) -> Record:
-    """The inverse of `save_record`, up to its coding."""
+    """The inverse of `save_record`, up to its coding; checked, since a file may come from anybody."""
     try:
         with safe_open(path, "pt") as file:
-            header = _header(path, file.metadata() or {})
+            metadata = file.metadata() or {}
             blobs = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise UserError(f"{path} does not exist; make it with `regard look RUN TEXT --save {path}`") from None
     except (SafetensorError, OSError) as error:
         raise UserError(f"{path} is no record or is damaged ({error}); make it again") from None
     try:
-        return _record(header, blobs)
-    except (KeyError, TypeError, ValueError) as error:
+        record = _record(_header(path, metadata), blobs)
+        check(record)
+    except KeyError as error:
         raise UserError(f"{path} is damaged (its header lacks {error}); make it again") from None
+    except (AttributeError, RecursionError, TypeError, ValueError) as error:  # whatever JSON can hold in a wrong place
+        raise UserError(f"{path} is damaged ({error}); make it again") from None
+    return record
 
 
 def _header(path: Path, metadata: dict[str, str]) -> dict[str, Any]:

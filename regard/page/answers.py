@@ -215,6 +215,7 @@ def _described(run: Run, seen: Trace) -> dict[str, Any]:
         "name": run.folder.path.name,
         "path": str(run.folder.path),
         **about(run.task),
+        "kept": "",
         "parameters": count(model).total,
         "tokens": run.source_tokenizer.kind,
         "vocabulary": run.source_tokenizer.vocabulary,

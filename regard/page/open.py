@@ -3,7 +3,6 @@
 import sys
 import threading
 import webbrowser
-from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -14,9 +13,9 @@ from regard.runs import Run
 FRAME = 900  # pixels in height
 
 
-def serve(runs: Sequence[Run], text: str = "", *, port: int = 0, browser: bool = True) -> None:
+def serve(answers: Answers, text: str = "", *, port: int = 0, browser: bool = True) -> None:
     """Serves the page until it is interrupted, and opens it where there is a browser."""
-    server = Server(Answers(runs), port)
+    server = Server(answers, port)
     address = address_of(server, text)
     print(f"the page is at {address}\npress Ctrl+C to close it", flush=True)
     if browser:

@@ -12,12 +12,14 @@ from regard.cli.lines import at_terminal, read_text
 from regard.config.looking import Choice, Recording
 from regard.data.images import read_picture
 from regard.errors import UserError
-from regard.look.coding import save_record
+from regard.look.coding import load_record, save_record
 from regard.look.gradients import memory
 from regard.look.pictures.save import save
 from regard.look.pictures.view import View
 from regard.look.pictures.views import gradients_view, view_of
 from regard.look.record import Record
+from regard.page.answers import Answers
+from regard.page.kept import Kept
 from regard.page.open import serve
 from regard.runs import Run, load_run
 
@@ -25,6 +27,8 @@ from regard.runs import Run, load_run
 def look(asked: LookCommand) -> int:
     if asked.on_page:
         return _page(asked)
+    if asked.saved:
+        return _shown(view_of(load_record(asked.run), asked.choice or Choice(), None), asked)
     choice, tap = asked.choice or Choice(), (asked.choice or Choice()).unit.partition("[")[0]
     wishes = replace(asked.recording or Recording(), paths=(tap,) if tap else ())
     run = load_run(asked.run, precision=asked.precision)
@@ -41,6 +45,11 @@ def look(asked: LookCommand) -> int:
         view: View = gradients_view(found, choice.unit)
     else:
         view = view_of(record, choice, run.model)
+    return _shown(view, asked)
+
+
+def _shown(view: View, asked: LookCommand) -> int:
+    """A view in a file, or on the terminal."""
     if asked.save is not None:
         save(view, asked.save)
     else:
@@ -51,12 +60,15 @@ def look(asked: LookCommand) -> int:
 
 
 def _page(asked: LookCommand) -> int:
-    """The page about these runs, until it is interrupted."""
+    """The page about these runs, or about a record that was saved, until it is interrupted."""
+    if asked.saved:
+        serve(Kept(asked.run), port=asked.port, browser=not asked.no_open)
+        return 0
     runs = [load_run(path, precision=asked.precision) for path in (asked.run, *asked.also)]
     text = read_text(STANDARD) if asked.text == STANDARD else asked.text or ""
     if text and runs[0].task.reads == "picture":
         raise UserError("the page of a captioner lets you choose a picture there; leave it out here, or add --view map")
-    serve(runs, text, port=asked.port, browser=not asked.no_open)
+    serve(Answers(runs), text, port=asked.port, browser=not asked.no_open)
     return 0
 
 

@@ -26,8 +26,11 @@ class LookCommand(OnRun):
         regard look runs/rnn "a long text" --view gradients --also runs/lstm --save memory.svg
         regard look runs/fr "we are eating bread" --view beam --save tree.png
         regard look runs/photos dog.jpg --save looks.png                     (a captioner reads a picture)
-        regard look runs/fr "we are eating bread" --save all.trace           (everything, to look at later)"""
+        regard look runs/fr "we are eating bread" --save all.trace           (everything, to look at later)
+        regard look all.trace --view heads                                   (later; without --view on the page)"""
 
+    run: Path = place("RUN")
+    """The folder of a run, or a file that --save wrote as trace."""
     text: str | None = place("TEXT", None)
     """What to read, for a captioner a picture; -: standard input."""
     save: Path | None = None
@@ -44,12 +47,21 @@ class LookCommand(OnRun):
     """For a trace: attention in float32, four times the size."""
 
     def check(self) -> None:
+        if self.saved and (self.text is not None or self.recording is not None or self.also):
+            raise UserError(f"{self.run} holds what was read and answered; leave out what to read, or look at its run")
+        if self.saved and self.save is not None and self.save.suffix == TRACE:
+            raise UserError(f"{self.run} is a trace already; copy it, or save a picture of it: --save map.svg")
         if self.save is not None and self.save.suffix != TRACE:
             kind_of_picture(self.save)
         if self.port >= 2**16:
             raise UserError(f"--port wants a number from 0 to 65535, found {self.port}")
         if self.also and not self.on_page and (self.choice is None or self.choice.view != "gradients"):
             raise UserError("--also lays the gradients of several runs over each other; add --view gradients")
+
+    @property
+    def saved(self) -> bool:
+        """What is looked at is a record in a file, without its run."""
+        return self.run.suffix == TRACE and not self.run.is_dir()
 
     @property
     def on_page(self) -> bool:

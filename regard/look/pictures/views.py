@@ -22,8 +22,8 @@ from regard.look.units import place_named
 from regard.models.model import Model
 
 
-def view_of(record: Record, choice: Choice, model: Model) -> View:
-    """The view that was chosen; `model` is asked again where the record does not say."""
+def view_of(record: Record, choice: Choice, model: Model | None) -> View:
+    """The view that was chosen; `model` is asked where the record does not say; None: there is only the record."""
     kind = choice.view or ("map" if any(seen.attention for seen in record.seen.values()) else "text")
     if kind == "map":
         return map_view(record, choice, model)
@@ -32,8 +32,16 @@ def view_of(record: Record, choice: Choice, model: Model) -> View:
     if kind == "beam":
         return tree_view(record)
     if kind == "gradients":
-        return gradients_view({record.about.get("run", record.kind): memory(model, record)})
+        return gradients_view({record.about.get("run", record.kind): memory(_there(model), record)})
     return text_view(record, choice)
+
+
+def _there(model: Model | None) -> Model:
+    if model is None:
+        raise UserError(
+            "this asks the model again, and a saved record is without it; look at the run: regard look RUN TEXT"
+        )
+    return model
 
 
 def _title(record: Record, what: str) -> str:
@@ -68,12 +76,12 @@ def _reading(choice: Choice) -> Reading | None:
     return choice.reading or None
 
 
-def map_view(record: Record, choice: Choice, model: Model) -> View:
+def map_view(record: Record, choice: Choice, model: Model | None) -> View:
     """One matrix, from tokens to tokens, by the measure that was chosen."""
     if choice.measure == "gradient":
         return _by_tokens(
             record,
-            gradient_times_input(model, record),
+            gradient_times_input(_there(model), record),
             "gradient × input, of the score of each token said",
             "x · ∂score / ∂x",
         )
@@ -81,7 +89,7 @@ def map_view(record: Record, choice: Choice, model: Model) -> View:
         name = SOURCE if SOURCE in record.sequences else WRITTEN
         return _by_tokens(
             record,
-            {name: token_effects(model, record)},
+            {name: token_effects(_there(model), record)},
             "change of log p of each token said, without a token",
             "Δ log p",
         )
@@ -93,7 +101,7 @@ def map_view(record: Record, choice: Choice, model: Model) -> View:
         by_layer = {path: one.values for path, one in layers.items()}
         measure = "attention weight"
         if choice.measure == "norms":
-            by_layer = {path: value_norms(model, record, path) for path in layers}
+            by_layer = {path: value_norms(_there(model), record, path) for path in layers}
             measure = "attention weight × length of v W_O"
         heads = [each.mean(0) if choice.head == ALL else each[choice.head] for each in by_layer.values()]
         values = torch.stack(heads).mean(0)

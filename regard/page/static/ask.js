@@ -12,8 +12,10 @@
  * @typedef {{name: string, verb: string, reads: 'text' | 'picture', continues: boolean, steps: boolean,
  *   labels: string, each: boolean, beam: number, view: string}} Task
  *
- * @typedef {{name: string, path: string, task: Task, special: Special, parameters: number, tokens: string,
- *   longest: number, scenes: number, examples: string[], properties: [string, string][]}} Run
+ * `kept`: of a saved record without its run, what is said where the model would be asked; `text`: what it read.
+ * @typedef {{name: string, path: string, task: Task, special: Special, kept: string, text?: string,
+ *   parameters: number, tokens: string, longest: number, scenes: number, examples: string[],
+ *   properties: [string, string][]}} Run
  *
  * What is asked: see regard/page/asked.py.
  * @typedef {{run: number, text?: string, picture?: string, answer?: number[], length?: number, temperature?: number,

@@ -29,11 +29,21 @@ export function compose(look, top, box) {
   composed = key;
   clear(top).append(...about(look));
   place = h('div.answer', { 'aria-live': 'polite' });
-  clear(box).append(...(run.task.reads === 'picture' ? pictures(look) : writing(look)), place);
+  clear(box).append(...reading(look), place);
   if (!selection.text) box.append(...examples(look));
   box.append(chips(look));
   const area = box.querySelector('textarea');
   if (area) fit(area);
+}
+
+/**
+ * What is read: a text or a picture to choose, or what was read when a record was made.
+ * @param {Look} look
+ */
+function reading(look) {
+  const { kept, text, task } = look.run;
+  if (kept) return [h('p', text), h('p.note', 'A saved record: what it holds is shown, and no model is asked.')];
+  return task.reads === 'picture' ? pictures(look) : writing(look);
 }
 
 /**
@@ -47,6 +57,7 @@ function about({ run, runs, choose }) {
     runs.length > 1
       ? choice('', names, runs.indexOf(run), (i) => choose({ run: Number(i), ...other }), 'run')
       : h('b', run.name);
+  if (run.kept) return [name, h('span', `a record of a ${run.task.name}`)];
   const size = (run.parameters / 1e6).toFixed(run.parameters < 1e6 ? 2 : 1);
   return [name, h('span', `${run.task.name}, ${size} million parameters, ${TOKENS[run.tokens] || run.tokens}`)];
 }
@@ -157,7 +168,7 @@ function chips(look) {
     selection.answer && chip('going on from a chosen token', () => choose({ answer: '' })),
     list(selection.off).map((name) => chip(`${name} off`, () => choose({ off: without(selection.off, name) }))),
     list(selection.held).map((name) => chip(`${name} held`, () => choose({ held: without(selection.held, name) }))),
-    run.task.continues && !offline && goingOn(look),
+    run.task.continues && !offline && !run.kept && goingOn(look),
   );
 }
 
@@ -191,7 +202,7 @@ export function answer({ run, record, live, waiting, selection }) {
     place.append(label, ...begun(text), h('span.caret'));
   } else if (waiting) place.append(label, h('span.caret'));
   else if (record) {
-    const said = saidIn(record, run, selection.text);
+    const said = saidIn(record, run, run.text ?? selection.text);
     if (said.length) place.append(label, ...said);
   }
 }

@@ -143,7 +143,7 @@ async function update() {
   going?.abort();
   going = new AbortController();
   [look.wrong, look.live] = ['', []];
-  if (run.task.reads === 'text' && !selection.text.trim()) {
+  if (run.task.reads === 'text' && !selection.text.trim() && !run.kept) {
     look.record = null;
     return wait(false);
   }

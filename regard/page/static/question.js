@@ -17,6 +17,7 @@ export const LENGTH = 24; // tokens that a text goes on for, where nobody said h
  */
 export function questionOf(runs, selection) {
   const run = runs[selection.run] || runs[0];
+  if (run.kept) return { run: runs.indexOf(run) };
   /** @type {Question} */
   const asked = { run: runs.indexOf(run), text: selection.text };
   if (selection.picture) asked.picture = selection.picture;

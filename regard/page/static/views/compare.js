@@ -28,7 +28,11 @@ export const compare = {
   title: 'Edit and compare',
   hint: 'The same text twice: as it is, and with something changed.',
   draw(stage, look) {
-    const { record, selection, runs } = look;
+    const { record, selection, runs, run } = look;
+    if (run.kept) {
+      stage.append(state('There is nothing to change', run.kept));
+      return null;
+    }
     const other = selection.other === '' ? undefined : runs[Number(selection.other)];
     const side = h('div');
     stage.append(controls(look, other), other ? side : h('div.editing', editor(look), side));

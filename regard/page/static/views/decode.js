@@ -24,7 +24,12 @@ export const decode = {
     if (!run.task.steps) return labels(stage, look);
     const beams = BEAMS.map((n) => /** @type {[number, Part]} */ ([n, n === 1 ? '1 (always the most probable)' : n]));
     const chooser = choice('beam', beams, beamOf(run, selection), (n) => choose({ beam: n }), 'beam');
-    stage.append(h('div.controls', chooser), ladder(look), record.tree.length ? tree(look) : noTree(), states(record));
+    stage.append(
+      h('div.controls', !run.kept && chooser),
+      ladder(look),
+      record.tree.length ? tree(look) : noTree(),
+      states(record),
+    );
     return { table: () => table(record), key: (key) => walk(stage, record.top(0).length, key) };
   },
 };
@@ -106,7 +111,7 @@ function rung({ record, choose, run }, first, t) {
   const others = top.map((one) =>
     alternative(one, one.id === next?.id, () => choose({ answer: [...before, one.id].join(',') }), {
       title: `go on with ${one.text}`,
-      disabled: one.id === record.special.stop,
+      disabled: one.id === record.special.stop || run.kept !== '',
     }),
   );
   const unlikely = next && said !== null && !top.some((one) => one.id === next.id);

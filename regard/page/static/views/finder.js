@@ -39,7 +39,7 @@ export const finder = {
       return null;
     }
     if (!run.properties.length) {
-      stage.append(state('Nothing to search', 'This run kept no held-out text to search in.'));
+      stage.append(state('Nothing to search', run.kept || 'This run kept no held-out text to search in.'));
       return null;
     }
     const { property } = selection;

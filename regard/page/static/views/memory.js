@@ -32,7 +32,9 @@ export const memory = {
         found = curves;
         place.replaceChildren(...drawn(curves, all));
       })
-      .catch((error) => place.replaceChildren(state('No gradients', error.message, offline ? '' : 'wrong')));
+      .catch((error) =>
+        place.replaceChildren(state('No gradients', error.message, offline || run.kept ? '' : 'wrong')),
+      );
     return {
       table: () => [['curve', 'k', 'value'], ...found.flatMap((one) => one.values.map((v, k) => [one.name, k, v]))],
     };

@@ -127,7 +127,7 @@ function edge(record, node) {
  * @param {Looked} look
  * @param {Placed} node
  */
-function mark({ record, choose, selection }, node) {
+function mark({ record, choose, selection, run }, node) {
   const [x, y] = at(node);
   const name = record.name(node.token);
   const cost = `${node.fate}; p ${figure(Math.exp(node.log))}, Σ log p ${figure(node.total)}`;
@@ -137,7 +137,7 @@ function mark({ record, choose, selection }, node) {
     'g.node',
     {
       class: `${node.fate} ${node.best ? 'best' : ''}`,
-      onclick: node.token === record.special.stop ? null : goOn,
+      onclick: node.token === record.special.stop || run.kept ? null : goOn,
       onpointermove: (event) => showTip(event.clientX, event.clientY, h('b', name), h('div', cost)),
       onpointerleave: hideTip,
     },
