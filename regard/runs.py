@@ -29,7 +29,7 @@ from regard.folder import Folder
 from regard.look.align.weights import paths_over_source
 from regard.look.align.words import align, word_weights
 from regard.look.find.find import Finding, Subject, find
-from regard.look.find.labelled import read
+from regard.look.find.labelled import labelled
 from regard.look.find.properties import Property, properties_named
 from regard.look.record import Record
 from regard.look.recording import RECORDING
@@ -152,7 +152,7 @@ class Run:
         named = [(one if isinstance(one, str) else one.__name__, one) for one in wanted]
         known = {name: properties_named([one])[one] if isinstance(one, str) else one for name, one in named}
         subject = self.subject(effort.seed)
-        reading = read(self.tokenizer, [text] if isinstance(text, str) else text)
+        reading = labelled(self.tokenizer, [text] if isinstance(text, str) else text)
         return find(subject, reading, known, effort, lambda items, *_: iter(items))
 
     def subject(self, seed: int = 0) -> Subject:

@@ -22,8 +22,8 @@ from regard.look.align.heads import (
     MEAN,
     PREDICTED,
     UNIFORM,
-    Reading,
-    Sentence,
+    HeadRow,
+    Segmented,
     compare,
     halved,
     read_alignments,
@@ -145,26 +145,26 @@ def made(name: str):
 
 @pytest.mark.parametrize("name", ["seq2seq-gru-attention", "seq2seq-transformer", "seq2seq-bigru-transformer"])
 def test_the_row_where_a_word_is_predicted_is_the_one_before_it_is_fed(name):
-    model, source = made(name), Sentence("a b c d")
-    found = read_alignments(model, (WORDS, LETTERS), source, Sentence("g hg"))
-    longer = read_alignments(model, (WORDS, LETTERS), source, Sentence("g hg h"))
+    model, source = made(name), Segmented("a b c d")
+    found = read_alignments(model, (WORDS, LETTERS), source, Segmented("g hg"))
+    longer = read_alignments(model, (WORDS, LETTERS), source, Segmented("g hg h"))
     for reading, weights in found.items():
         torch.testing.assert_close(longer[reading][:2], weights)  # what is said later changes nothing
     heads = dict.fromkeys(reading.head for reading in found)
     for head in heads:  # letters that are words: what is predicted at a row is fed at the next
-        letters = read_alignments(model, (WORDS, LETTERS), source, Sentence("ghgh", tuple("ghgh")))
-        torch.testing.assert_close(letters[Reading(head, FED)][:-1], letters[Reading(head, PREDICTED)][1:])
-    everyone = torch.stack([found[Reading(head, FED)] for head in heads if head != MEAN])
-    torch.testing.assert_close(found[Reading(MEAN, FED)], everyone.mean(0))
+        letters = read_alignments(model, (WORDS, LETTERS), source, Segmented("ghgh", tuple("ghgh")))
+        torch.testing.assert_close(letters[HeadRow(head, FED)][:-1], letters[HeadRow(head, PREDICTED)][1:])
+    everyone = torch.stack([found[HeadRow(head, FED)] for head in heads if head != MEAN])
+    torch.testing.assert_close(found[HeadRow(MEAN, FED)], everyone.mean(0))
 
 
 def test_the_mean_as_predicted_is_the_alignment_of_a_translation():
     from regard.decode.translate import Translation
 
     model, tokens = made("seq2seq-transformer"), tuple(LETTERS.encode("gh a"))
-    found = read_alignments(model, (WORDS, LETTERS), Sentence("a b"), Sentence("gh a"))
+    found = read_alignments(model, (WORDS, LETTERS), Segmented("a b"), Segmented("gh a"))
     alignment = align(model, (WORDS, LETTERS), "a b", Translation("gh a", 0.0, tokens, ()))
-    torch.testing.assert_close(found[Reading(MEAN, PREDICTED)], alignment.weights)
+    torch.testing.assert_close(found[HeadRow(MEAN, PREDICTED)], alignment.weights)
 
 
 def test_words_that_are_not_between_blanks():
@@ -189,7 +189,7 @@ def test_a_planted_alignment_is_found():
     """Weights are written so that head 1 of block 0 follows the gold as fed, and no other does."""
     model, size = made("seq2seq-transformer"), 4
     pairs = [
-        (Sentence(" ".join(some)), Sentence(" ".join("abcd")), read_gold("0-3 1-2 2-1 3-0", (4, 4)))
+        (Segmented(" ".join(some)), Segmented(" ".join("abcd")), read_gold("0-3 1-2 2-1 3-0", (4, 4)))
         for some in ("abcd", "dcba", "aabb", "bcda")
     ]
 
@@ -206,7 +206,7 @@ def test_a_planted_alignment_is_found():
     with patch(model, {"decoder.layer.blocks.0.cross_attention.weights": planted}):
         found, baselines = compare(model, (WORDS, LETTERS), pairs)
     best, *others = (one for one in found if one.reading.head != MEAN)
-    assert best.reading == Reading("decoder.layer.blocks.0.cross_attention[1]", FED)
+    assert best.reading == HeadRow("decoder.layer.blocks.0.cross_attention[1]", FED)
     assert best.reported.error == 0 < others[0].chosen_on.error
     errors = {one.reading.head: one.reported.error for one in baselines}
     assert errors == {DIAGONAL: 1.0, UNIFORM: pytest.approx(0.75), BEST: 0.0}
@@ -214,7 +214,7 @@ def test_a_planted_alignment_is_found():
 
 
 def test_one_sentence_cannot_be_cut_in_two():
-    pair = (Sentence("a b"), Sentence("a b"), read_gold("0-0", (2, 2)))
+    pair = (Segmented("a b"), Segmented("a b"), read_gold("0-0", (2, 2)))
     with pytest.raises(UserError, match=r"^AER wants two different sentence pairs or more, found 1; give more lines$"):
         compare(made("seq2seq-transformer"), (WORDS, LETTERS), [pair, pair])
 

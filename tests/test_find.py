@@ -17,7 +17,7 @@ from regard.look.find.ablation import Clamp, changes, densest
 from regard.look.find.activations import confidence, received, signals, streams_of
 from regard.look.find.evidence import Shown, as_page, as_text, evidence
 from regard.look.find.find import Subject, find
-from regard.look.find.labelled import read
+from regard.look.find.labelled import labelled
 from regard.look.find.properties import PROPERTIES, quotes
 from regard.look.find.windows import walk
 from regard.look.patch import patch
@@ -93,7 +93,7 @@ def subject() -> Subject:
 
 
 def test_a_planted_cell_is_found_and_passes_every_control(subject, text):
-    first, second = find(subject, read(subject.tokenizer, [text]), {"quotes": quotes}, Effort(number=2), silent)
+    first, second = find(subject, labelled(subject.tokenizer, [text]), {"quotes": quotes}, Effort(number=2), silent)
     assert first.unit == "layer.layers.0.hidden[3]"
     assert first.failed == ()
     assert first.sign == 1
@@ -113,7 +113,7 @@ def test_a_planted_cell_is_found_and_passes_every_control(subject, text):
 
 
 def test_an_echo_of_the_input_is_no_memory(subject, text):
-    (found,) = find(subject, read(subject.tokenizer, [text]), {"vowels": vowels}, Effort(number=1), silent)
+    (found,) = find(subject, labelled(subject.tokenizer, [text]), {"vowels": vowels}, Effort(number=1), silent)
     assert found.unit == "layer.layers.0.hidden[5]"
     assert found.score == pytest.approx(1)
     assert found.last_characters == pytest.approx(1)
@@ -130,7 +130,7 @@ def test_shuffled_labels_are_not_found(subject, text, monkeypatch):
         return lambda text: np.roll(quotes(text), shift)
 
     shifts = np.random.default_rng(1).integers(600, len(text) - 600, 100)
-    reading = read(subject.tokenizer, [text])
+    reading = labelled(subject.tokenizer, [text])
     found = find(
         subject, reading, {str(k): moved(shift) for k, shift in enumerate(shifts)}, Effort(number=1, controls=1), silent
     )
@@ -143,7 +143,7 @@ def test_nothing_is_found_in_an_untrained_model(name, text):
     tokenizer = Bytes()
     config = LanguageModel(Recurrent("lstm", width=12)) if name == "lm-lstm" else LanguageModel(tiny.BLOCKS)
     model, other = (regard.build(config, tokenizer.vocabulary).eval() for _ in range(2))
-    reading = read(tokenizer, [text[:3000]])
+    reading = labelled(tokenizer, [text[:3000]])
     properties = {
         "quotes": quotes,
         "place": lambda text: np.arange(len(text)) % 50,
@@ -215,7 +215,7 @@ def test_the_densest_stretches():
 @pytest.mark.parametrize("tokenizer", [Characters("acé "), Bytes(), BPE.learn(["é é ac ac"] * 99, None)])
 def test_a_token_has_the_label_of_the_last_character_that_it_completes(tokenizer):
     written = "ac é日c"
-    reading = read(tokenizer, [written, "a"])
+    reading = labelled(tokenizer, [written, "a"])
     assert reading.text == written + "a"
     assert reading.documents == (6, 7)
     ends = np.cumsum([len(piece) for piece in tokenizer.pieces(reading.tokens.tolist())])
@@ -229,22 +229,22 @@ def test_a_token_has_the_label_of_the_last_character_that_it_completes(tokenizer
 
 def test_words_are_labelled_in_the_text_that_they_make():
     tokenizer = Words.learn(["one two, three"], None)
-    reading = read(tokenizer, ["one   two,\nthree four"])
+    reading = labelled(tokenizer, ["one   two,\nthree four"])
     assert reading.text == "one two, three ⁇"
     assert [reading.text[place] for place in reading.last] == ["e", "o", ",", "e", "⁇"]
 
 
 def test_parts_end_where_a_document_does():
     tokenizer = Bytes()
-    assert read(tokenizer, ["a" * 40, "b" * 60]).middle == 40
-    assert read(tokenizer, ["a" * 10, "b" * 90]).middle == 50
+    assert labelled(tokenizer, ["a" * 40, "b" * 60]).middle == 40
+    assert labelled(tokenizer, ["a" * 10, "b" * 90]).middle == 50
 
 
 def test_the_second_part_has_no_say_in_the_choice(subject, text):
     """Another second part changes every figure, and neither the units nor their order."""
     units = []
     for seed in (1, 2):
-        reading = read(subject.tokenizer, [text[:3000], speech(3000, seed)])
+        reading = labelled(subject.tokenizer, [text[:3000], speech(3000, seed)])
         found = find(subject, reading, {"quotes": quotes, "vowels": vowels}, Effort(controls=1), silent)
         units.append([(one.unit, one.sign, one.threshold) for one in found])
     assert units[0] == units[1]
@@ -254,7 +254,7 @@ def test_the_second_part_has_no_say_in_the_choice(subject, text):
 
 
 def test_evidence_shows_the_text_the_unit_and_the_label(subject, text):
-    reading = read(subject.tokenizer, [text])
+    reading = labelled(subject.tokenizer, [text])
     (found,) = find(subject, reading, {"quotes": quotes}, Effort(number=1), silent)
     shown = evidence(subject, reading, found, quotes)
     joined = "".join(one.text for one in shown)
@@ -387,7 +387,7 @@ def test_only_a_language_model_can_be_searched(runs, capsys):
 
 def test_a_property_that_is_everywhere(subject, text):
     with pytest.raises(UserError, match="property 'all' is everywhere in the first half of the text"):
-        find(subject, read(subject.tokenizer, [text]), {"all": lambda t: np.ones(len(t), bool)}, Effort(), silent)
+        find(subject, labelled(subject.tokenizer, [text]), {"all": lambda t: np.ones(len(t), bool)}, Effort(), silent)
 
 
 def test_units_are_named(subject):

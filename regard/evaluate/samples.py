@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from regard.config import Where
 from regard.look.find.properties import dates, digits
-from regard.look.heads.marks import Mark, rare_words
+from regard.look.heads.marks import TextMark, rare_words
 from regard.look.heads.profile import Example
 from regard.runs import Run
 
@@ -16,7 +16,7 @@ def samples(run: Run, where: Where | None) -> list[Example]:
     return run.task.stretches(held.valid, min(run.recipe.train.length, (run.model.longest or sys.maxsize) - 1))
 
 
-def marks_for(run: Run, examples: Sequence[Example]) -> dict[str, Mark]:
+def marks_for(run: Run, examples: Sequence[Example]) -> dict[str, TextMark]:
     """What heads may look for, by name."""
     pieces = (run.source_tokenizer.pieces(example.looking) for example in examples)
     texts = (b"".join(piece).decode(errors="replace") for piece in pieces)

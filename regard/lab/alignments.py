@@ -10,7 +10,7 @@ from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import cells, draw_bars, recipe
 from regard.lab.room import Room
 from regard.look.align.error_rate import Gold
-from regard.look.align.heads import DIAGONAL, MEAN, PREDICTED, UNIFORM, Reading, Sentence, compare, read_alignments
+from regard.look.align.heads import DIAGONAL, MEAN, PREDICTED, UNIFORM, HeadRow, Segmented, compare, read_alignments
 from regard.look.pictures.style import LINES
 from regard.runs import Run
 
@@ -36,9 +36,9 @@ def measure(room: Room) -> Numbers:
     }
 
 
-def sentences(one: Phrase) -> tuple[Sentence, Sentence, Gold]:
+def sentences(one: Phrase) -> tuple[Segmented, Segmented, Gold]:
     links = frozenset(one.alignment)
-    return Sentence(one.source, one.source_words), Sentence(one.target, one.target_words), Gold(links, links)
+    return Segmented(one.source, one.source_words), Segmented(one.target, one.target_words), Gold(links, links)
 
 
 def crossings(one: Phrase) -> int:
@@ -50,7 +50,7 @@ def drawn(run: Run, one: Phrase) -> dict[str, Any]:
     """Where the run looked for each word of a translation."""
     source, target, gold = sentences(one)
     weights = read_alignments(run.model, (run.source_tokenizer, run.tokenizer), source, target)
-    rows = weights[Reading(MEAN, PREDICTED)].tolist()
+    rows = weights[HeadRow(MEAN, PREDICTED)].tolist()
     return {"source": one.source_words, "target": one.target_words, "weights": rows, "gold": sorted(gold.sure)}
 
 

@@ -5,10 +5,9 @@ came from there; switching off is a measurement.
 """
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from regard.decode.batches import BATCH
@@ -19,9 +18,7 @@ from regard.look.gradients import asked
 from regard.look.patch import patch
 from regard.look.record import Record
 from regard.look.trace import trace
-from regard.look.units import Unit, clamped
 from regard.models.model import Model, Source
-from regard.special import UNKNOWN
 
 
 @torch.no_grad()
@@ -90,28 +87,13 @@ def gradient_times_input(
     return {name: torch.stack(rows) for name, rows in found.items()}
 
 
-Off: TypeAlias = Callable[[Int[Tensor, "B T"], Bool[Tensor, "B T"]], tuple[Tensor, Tensor]]
-"""Tokens, and where one is to be switched off → the tokens instead, and which of them are kept."""
-
-
-def hidden(tokens: Int[Tensor, "B T"], off: Bool[Tensor, "B T"]) -> tuple[Tensor, Tensor]:
-    """As if the token were not there: nobody sees it, and the others close up."""
-    return tokens, ~off
-
-
-def replaced(tokens: Int[Tensor, "B T"], off: Bool[Tensor, "B T"]) -> tuple[Tensor, Tensor]:
-    """The unknown token stands in its place. Models whose tokens spell everything have never met it."""
-    return tokens.masked_fill(off, UNKNOWN), torch.ones_like(off)
-
-
 @torch.no_grad()
-def token_effects(
-    model: Model, record: Record, off: Off = hidden, name: str = "", batch: int = BATCH
-) -> Float[Tensor, "T S"]:
-    """Δ log p(y_{t+1}) with token i of a sequence switched off, for every step t (rows) and token i (columns).
+def token_effects(model: Model, record: Record, name: str = "", batch: int = BATCH) -> Float[Tensor, "T S"]:
+    """Δ log p(y_{t+1}) with token i of a sequence left out, for every step t (rows) and token i (columns): occlusion.
 
-    Below 0: what was said is less probable without it. Without a name the sequence is the source, where there is one.
-    The start token is never switched off: something must be fed.
+    As if the token were not there: nobody sees it, and the others close up. Below 0: what was said is less probable
+    without it. Without a name the sequence is the source, where there is one. The start token is never left out:
+    something must be fed. (Zeiler and Fergus 2014)
     """
     name = name or (SOURCE if SOURCE in record.sequences else WRITTEN)
     if record.sequences[name].grid:
@@ -121,17 +103,14 @@ def token_effects(
     before = _logs(model, record)
     rows = []
     for places in torch.arange(len(tokens), device=device).split(batch):
-        off_here = torch.arange(len(tokens), device=device) == places[:, None]  # (B, S)
-        if name == WRITTEN:
-            off_here[:, 0] = False
-        changed, keep = off(tokens.expand(len(places), -1), off_here)
+        keep = torch.arange(len(tokens), device=device) != places[:, None]  # (B, S)
         fed = written.expand(len(places), -1)
         if name == SOURCE:
-            logs = score(model, fed, model.start(Source(changed, keep)))
+            logs = score(model, fed, model.start(Source(tokens.expand(len(places), -1), keep)))
         else:
+            keep[:, 0] = True
             start = model.start(_repeated(record.source, len(places), device), len(places))
-            # What is judged stays what was said: only what is fed is changed.
-            logs = forced(model, changed[:, :-1], start, keep[:, :-1], fed[:, 1:])
+            logs = forced(model, fed[:, :-1], start, keep[:, :-1], fed[:, 1:])
         rows.append(logs.float().cpu())
     return (torch.cat(rows) - before).T
 
@@ -140,14 +119,6 @@ def _repeated(source: Source | None, times: int, device: torch.device) -> Source
     if source is None:
         return None
     return Source(source.content.to(device).expand(times, *source.content.shape[1:]))
-
-
-@torch.no_grad()
-def unit_effect(model: Model, record: Record, unit: Unit, value: float = 0.0) -> Float[Tensor, " T"]:
-    """Δ log p(y_{t+1}) for every step with a cell held at `value`, or a head's output at it."""
-    before = _logs(model, record)
-    with patch(model, clamped(unit, value)):
-        return _logs(model, record) - before
 
 
 def _logs(model: Model, record: Record) -> Float[Tensor, " T"]:

@@ -1,4 +1,4 @@
-"""How far back a loss can teach: ‖∂loss_t / ∂h_{t−k}‖ over k."""
+"""Gradient norms by lag, how far back a loss can teach: ‖∂loss_t / ∂h_{t−k}‖ over k."""
 
 from collections.abc import Mapping
 

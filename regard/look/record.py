@@ -12,7 +12,7 @@ from regard.errors import UserError, unknown
 from regard.layers.tap import SOURCE, WRITTEN, layer_of
 from regard.models.model import Source
 
-Reading = Literal["fed", "predicted"]
+RowOf = Literal["fed", "predicted"]
 Fate = Literal["kept", "pruned", "finished"]
 GROUPS = ("cross", "self", "encoder")
 """Attention of what is written to what was read; within what is written; within what was read."""
@@ -71,7 +71,7 @@ class Seen:
         return self.role == "weights"
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> RowOf:
         """Whose row it is by habit: of the token that was fed at that step, or of the next, predicted from it."""
         return "predicted" if self.attention and self.group == "cross" else "fed"
 
@@ -158,7 +158,7 @@ class Record:
             return Source(self.picture[None])
         return Source(self.sequences[SOURCE].ids[None]) if SOURCE in self.sequences else None
 
-    def row_words(self, seen: Seen, reading: Reading | None = None) -> list[str]:
+    def row_words(self, seen: Seen, reading: RowOf | None = None) -> list[str]:
         """The names of its rows, read as the tokens fed or as those predicted."""
         words = [*self.sequences[seen.rows].words, "…"]  # what would follow a text that is only read
         first = (reading or seen.reading) == "predicted"

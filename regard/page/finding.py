@@ -9,7 +9,7 @@ from regard.config.looking import Effort
 from regard.errors import UserError
 from regard.look.find.evidence import evidence
 from regard.look.find.find import LEAST, Finding, Subject, find
-from regard.look.find.labelled import Reading, read
+from regard.look.find.labelled import LabelledText, labelled
 from regard.look.find.properties import PROPERTIES, Property, description, properties_named
 from regard.runs import Run
 
@@ -38,7 +38,7 @@ def search(run: Run, name: str) -> Iterator[dict[str, Any]]:
     """
     run.check("find")
     wanted = properties_named([name])
-    reading = read(run.tokenizer, [run.tokenizer.decode(_tokens(run))])
+    reading = labelled(run.tokenizer, [run.tokenizer.decode(_tokens(run))])
     if len(reading.tokens) < 2 * LEAST:
         raise UserError(
             f"this run held out {len(reading.tokens)} tokens, {2 * LEAST} are wanted; use regard find --data"
@@ -73,7 +73,7 @@ def search(run: Run, name: str) -> Iterator[dict[str, Any]]:
         thread.join()
 
 
-def _line(subject: Subject, reading: Reading, found: Finding, wanted: Property) -> dict[str, Any]:
+def _line(subject: Subject, reading: LabelledText, found: Finding, wanted: Property) -> dict[str, Any]:
     """A finding as plain values."""
     low, high = found.interval
     unit = found.stream.unit

@@ -16,7 +16,7 @@ from regard.data.corpora.phrases import LONGEST, phrases
 from regard.decode.translate import Alignment
 from regard.errors import UserError, unknown
 from regard.look.align.error_rate import Gold, read_gold
-from regard.look.align.heads import FED, MEAN, PREDICTED, Reading, Scored, Sentence, compare, read_alignments
+from regard.look.align.heads import FED, MEAN, PREDICTED, AgainstGold, HeadRow, Segmented, compare, read_alignments
 from regard.look.align.weights import paths_over_source
 from regard.look.align.words import pharaoh
 from regard.look.pictures.style import HONEST
@@ -27,7 +27,7 @@ BUILT_IN = re.compile(r"phrases(-short)?:(french|spanish)")
 SHORT = 14  # words of a short phrase at most
 SHOWN = 12  # readings in a table
 
-Scores = tuple[Sentence, Sentence, Gold]
+Scores = tuple[Segmented, Segmented, Gold]
 
 
 def align(asked: AlignCommand) -> int:
@@ -36,7 +36,7 @@ def align(asked: AlignCommand) -> int:
     paths_over_source(run.model)
     if asked.gold is not None:
         return _score(run, asked, asked.gold)
-    wanted = Reading(asked.head or MEAN, FED if asked.fed else PREDICTED)
+    wanted = HeadRow(asked.head or MEAN, FED if asked.fed else PREDICTED)
     with output_to(None) as output:
         for source, target in _pairs(asked):
             found = read_alignments(run.model, run.tokenizers, source, target)
@@ -51,7 +51,7 @@ def align(asked: AlignCommand) -> int:
     return 0
 
 
-def _pairs(asked: AlignCommand) -> Iterator[tuple[Sentence, Sentence]]:
+def _pairs(asked: AlignCommand) -> Iterator[tuple[Segmented, Segmented]]:
     for number, line in enumerate(read_lines(asked.file), 1):
         source, mark, target = line.partition("\t" if "\t" in line else "|||")
         if line.strip() and not mark:
@@ -59,11 +59,11 @@ def _pairs(asked: AlignCommand) -> Iterator[tuple[Sentence, Sentence]]:
         yield _sentence(source, asked.glued), _sentence(target, asked.glued)
 
 
-def _sentence(text: str, glued: str) -> Sentence:
+def _sentence(text: str, glued: str) -> Segmented:
     """Words between blanks; the model reads them as people write them, with some marks right behind a word."""
     words = tuple(text.split())
     blanks = ("" if set(word) <= set(glued) else " " for word in words)
-    return Sentence("".join(blank + word for blank, word in zip(blanks, words, strict=True)).strip(), words)
+    return Segmented("".join(blank + word for blank, word in zip(blanks, words, strict=True)).strip(), words)
 
 
 def _score(run: Run, asked: AlignCommand, gold: str) -> int:
@@ -95,7 +95,7 @@ def _score(run: Run, asked: AlignCommand, gold: str) -> int:
     return 0
 
 
-def _figures(one: Scored) -> dict[str, Any]:
+def _figures(one: AgainstGold) -> dict[str, Any]:
     figures = {"chosen_on": one.chosen_on.error, "aer": one.reported.error, "aer_all": one.everywhere.error}
     more = {"precision": one.reported.precision, "recall": one.reported.recall}
     return {"read": str(one.reading), **{name: round(value, 6) for name, value in (figures | more).items()}}
@@ -123,4 +123,4 @@ def _built_in(name: str, number: int) -> Iterator[Scores]:
     drawn = phrases(match[2], "test", longest=SHORT if match[1] else LONGEST)  # type: ignore[arg-type]
     for one in islice(drawn, number):
         sure = frozenset(one.alignment)
-        yield Sentence(one.source, one.source_words), Sentence(one.target, one.target_words), Gold(sure, sure)
+        yield Segmented(one.source, one.source_words), Segmented(one.target, one.target_words), Gold(sure, sure)

@@ -14,7 +14,7 @@ from regard.disk import write_text
 from regard.look.find.evidence import as_page, as_text, evidence
 from regard.look.find.find import Finding, occurring
 from regard.look.find.find import find as search
-from regard.look.find.labelled import read
+from regard.look.find.labelled import labelled
 from regard.look.find.properties import PROPERTIES, properties_named
 from regard.progress import watched
 from regard.runs import load_run
@@ -25,7 +25,7 @@ def find(asked: FindCommand) -> int:
     run = load_run(asked.run)
     subject = run.subject(asked.effort.seed)
     documents = TEXT.documents(run.folder, run.recipe, run.tokenizer, asked.data)
-    reading = read(run.tokenizer, documents)
+    reading = labelled(run.tokenizer, documents)
     properties = properties_named(asked.property) or occurring(reading, PROPERTIES)
     findings = search(subject, reading, properties, asked.effort, watched)
     if asked.save is not None:

@@ -1,4 +1,4 @@
-"""Every way to read an alignment out of attention: each head and their mean, by two rows; and how good each of them is.
+"""Head alignments: each head and their mean read as an alignment, by two rows; and how good each of them is.
 
 At row t the decoder has just been fed token t and predicts token t + 1. So a word can be read where it is predicted or,
 one row later, where it is fed; which of them is the better alignment differs from head to head.
@@ -27,7 +27,7 @@ NOTHING = Overlap()
 DIAGONAL, UNIFORM, BEST = "diagonal", "uniform", "one link a word, at best"
 
 
-class Sentence(NamedTuple):
+class Segmented(NamedTuple):
     """A text, and its words where they are not what blanks separate."""
 
     text: str
@@ -42,7 +42,7 @@ class Sentence(NamedTuple):
         return len(self.parts)
 
 
-class Reading(NamedTuple):
+class HeadRow(NamedTuple):
     """Which head, and by which row."""
 
     head: str
@@ -53,8 +53,8 @@ class Reading(NamedTuple):
 
 
 def read_alignments(
-    model: Model, tokenizers: tuple[Tokenizer, Tokenizer], source: Sentence, target: Sentence
-) -> dict[Reading, Float[Tensor, "T S"]]:
+    model: Model, tokenizers: tuple[Tokenizer, Tokenizer], source: Segmented, target: Segmented
+) -> dict[HeadRow, Float[Tensor, "T S"]]:
     """Weights from the words of a target (rows), which the model is made to read, to the words of its source.
 
     A word's weight is the sum over its tokens in the source, the mean over those in the target, as in `align`.
@@ -69,18 +69,18 @@ def read_alignments(
     columns = [*words_of(reader, source.text, read, source.words)[1], -1]
     rows = words_of(writer, target.text, written, target.words)[1]
     sizes = target.size, source.size
-    found: dict[Reading, Tensor] = {}
+    found: dict[HeadRow, Tensor] = {}
     for row, part in ((PREDICTED, every[:, :-1]), (FED, every[:, 1:])):
         merged = between_words(part, rows, columns, sizes)
-        found |= {Reading(name, row): weights for name, weights in zip(names, merged, strict=True)}
+        found |= {HeadRow(name, row): weights for name, weights in zip(names, merged, strict=True)}
     return found
 
 
 @dataclass
-class Scored:
+class AgainstGold:
     """A reading or a baseline against gold, on the half of the sentences that chooses and on the other."""
 
-    reading: Reading
+    reading: HeadRow
     chosen_on: Overlap = NOTHING
     reported: Overlap = NOTHING
 
@@ -104,15 +104,15 @@ def halved(items: Iterable[Item], text: Callable[[Item], Hashable]) -> Iterator[
 
 
 def compare(
-    model: Model, tokenizers: tuple[Tokenizer, Tokenizer], pairs: Iterable[tuple[Sentence, Sentence, Gold]]
-) -> tuple[list[Scored], list[Scored]]:
+    model: Model, tokenizers: tuple[Tokenizer, Tokenizer], pairs: Iterable[tuple[Segmented, Segmented, Gold]]
+) -> tuple[list[AgainstGold], list[AgainstGold]]:
     """All readings, the best on the half that chooses first; and what to compare them with."""
-    scored: dict[Reading, Scored] = {}
+    scored: dict[HeadRow, AgainstGold] = {}
     halves = set()
     for (source, target, gold), chooses in halved(pairs, lambda pair: (pair[0].text, pair[1].text)):
         halves.add(chooses)
         for reading, found in _overlaps(model, tokenizers, source, target, gold).items():
-            scored.setdefault(reading, Scored(reading)).add(found, chooses)
+            scored.setdefault(reading, AgainstGold(reading)).add(found, chooses)
     if len(halves) < 2:
         raise UserError(f"AER wants two different sentence pairs or more, found {len(halves)}; give more lines")
     ranked = sorted(scored.values(), key=lambda one: one.chosen_on.error)
@@ -120,13 +120,13 @@ def compare(
 
 
 def _overlaps(
-    model: Model, tokenizers: tuple[Tokenizer, Tokenizer], source: Sentence, target: Sentence, gold: Gold
-) -> dict[Reading, Overlap]:
+    model: Model, tokenizers: tuple[Tokenizer, Tokenizer], source: Segmented, target: Segmented, gold: Gold
+) -> dict[HeadRow, Overlap]:
     found = read_alignments(model, tokenizers, source, target)
     chosen = links(torch.stack([*found.values()])).tolist()
     return {
         **{reading: overlap(one, gold) for reading, one in zip(found, chosen, strict=True)},
-        Reading(DIAGONAL): overlap(diagonal(source.size, target.size), gold),
-        Reading(UNIFORM): by_chance(source.size, target.size, gold),
-        Reading(BEST): overlap(at_best(target.size, gold), gold),
+        HeadRow(DIAGONAL): overlap(diagonal(source.size, target.size), gold),
+        HeadRow(UNIFORM): by_chance(source.size, target.size, gold),
+        HeadRow(BEST): overlap(at_best(target.size, gold), gold),
     }

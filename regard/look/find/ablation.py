@@ -1,4 +1,4 @@
-"""What a unit does: the change of log p where it is held still, against other units like it."""
+"""Mean ablation: the change of log p where a unit is held still, against other units like it; of a head, at zero."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

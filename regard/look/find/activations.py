@@ -26,7 +26,7 @@ USUAL = ("cells", "hidden", "units", "weights")  # roles of taps
 LONG = 1024  # tokens at least that a state goes on: where a row begins, it knows nothing of what came before
 SHORT = 64  # window where states go on from one to the next: less to hold at once
 
-Watch: TypeAlias = Callable[[Iterable[Any], str, int | None], Iterator[Any]]
+Watcher: TypeAlias = Callable[[Iterable[Any], str, int | None], Iterator[Any]]
 """Passes items on and shows how many have come: the items, what they are, how many there will be."""
 
 
@@ -88,9 +88,9 @@ def _meant(pattern: str, seen: Trace) -> list[Unit]:
 
 
 def signals(
-    model: Model, tokens: Int[Tensor, " N"], streams: Sequence[Stream], every: int, carry: bool, watch: Watch
+    model: Model, tokens: Int[Tensor, " N"], streams: Sequence[Stream], every: int, carry: bool, watch: Watcher
 ) -> Float16[np.ndarray, "U n"]:
-    """What each stream was at every so-manieth position of the text. `streams` as `streams_of` sorts them."""
+    """What each stream was at every n-th position of the text, n = `every`. `streams` as `streams_of` sorts them."""
     kept = np.empty((len(streams), -(-len(tokens) // every)), np.float16)
     groups, begin = [], 0
     for (path, what), members in groupby(streams, lambda stream: (stream.unit.read_at, stream.what)):

@@ -12,7 +12,7 @@ from rich.text import Text
 from regard.look.find.ablation import densest
 from regard.look.find.activations import signals
 from regard.look.find.find import Finding, Subject
-from regard.look.find.labelled import Reading
+from regard.look.find.labelled import LabelledText
 from regard.look.find.properties import Property
 from regard.look.pictures.style import ink_on, page, painted, signed
 
@@ -28,7 +28,7 @@ class Shown(NamedTuple):
     label: float
 
 
-def evidence(subject: Subject, reading: Reading, finding: Finding, found: Property) -> list[Shown]:
+def evidence(subject: Subject, reading: LabelledText, finding: Finding, found: Property) -> list[Shown]:
     """The held-out stretch in which the label changes most often, as the unit saw it."""
     labels = reading.labels(finding.property, found)[reading.middle :]
     changing = np.append(labels[1:] != labels[:-1], False)

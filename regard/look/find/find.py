@@ -16,8 +16,8 @@ from torch import Tensor
 from regard.config.looking import Effort
 from regard.errors import UserError
 from regard.look.find.ablation import Clamp, Effect, effects
-from regard.look.find.activations import Stream, Watch, signals, streams_of
-from regard.look.find.labelled import Reading
+from regard.look.find.activations import Stream, Watcher, signals, streams_of
+from regard.look.find.labelled import LabelledText
 from regard.look.find.ngrams import contexts, last_characters
 from regard.look.find.properties import Property
 from regard.look.find.statistics import (
@@ -36,9 +36,7 @@ from regard.models.model import Model
 from regard.text.tokenizer import Tokenizer
 
 LEAST = 1000  # tokens of a part
-ROOM = (
-    150_000_000  # numbers of a part that are held at once, two bytes each; of a longer text every so-manieth position
-)
+AT_ONCE = 150_000_000  # activations of a part that are held, two bytes each; of more, those of every n-th position
 UNTRAINED = 32_768  # tokens of a part that the untrained model reads: it is a baseline, no candidate
 TOGETHER = 128  # units whose ranks are held at once
 SURE = 0.05
@@ -114,7 +112,7 @@ class _Chosen(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """One part of the text, at every so-manieth position."""
+    """One part of the text, and its labels at every n-th position, n = `every`."""
 
     tokens: Int[Tensor, " N"]
     every: int
@@ -122,7 +120,7 @@ class _Part(NamedTuple):
     """Of the labels at these positions."""
 
 
-def occurring(reading: Reading, properties: Mapping[str, Property]) -> dict[str, Property]:
+def occurring(reading: LabelledText, properties: Mapping[str, Property]) -> dict[str, Property]:
     """Those whose label changes in both parts."""
     return {
         name: found for name, found in properties.items() if not _lacking(name, reading.labels(name, found), reading)
@@ -131,10 +129,10 @@ def occurring(reading: Reading, properties: Mapping[str, Property]) -> dict[str,
 
 def find(
     subject: Subject,
-    reading: Reading,
+    reading: LabelledText,
     properties: Mapping[str, Property],
     effort: Effort,
-    watch: Watch,
+    watch: Watcher,
 ) -> list[Finding]:
     """For each property the units that follow it best, best first, each with what it was held against."""
     total, middle = len(reading.tokens), reading.middle
@@ -148,7 +146,7 @@ def find(
         if lacking := _lacking(name, found, reading):
             raise UserError(lacking)
     streams = streams_of(subject.model, effort.units)
-    every = -(-len(streams) * max(middle, total - middle) // ROOM)
+    every = -(-len(streams) * max(middle, total - middle) // AT_ONCE)
     first, second = (_part(reading, labels, slice(*ends), every) for ends in ((0, middle), (middle, total)))
     chosen = _choose(subject, first, streams, effort, watch)
     values = signals(subject.model, second.tokens, streams, every, subject.carry, watch)
@@ -179,7 +177,7 @@ def find(
     return [replace(one, q=q) for one, q in zip(findings, chances, strict=True)]
 
 
-def _lacking(name: str, labels: NDArray[Any], reading: Reading) -> str:
+def _lacking(name: str, labels: NDArray[Any], reading: LabelledText) -> str:
     """Why nothing can be said about a label, or nothing."""
     for part, here in (("first", labels[: reading.middle]), ("second", labels[reading.middle :])):
         if (here == here[:1]).all():
@@ -192,13 +190,13 @@ def _lacking(name: str, labels: NDArray[Any], reading: Reading) -> str:
     return ""
 
 
-def _part(reading: Reading, labels: Mapping[str, NDArray[Any]], where: slice, every: int) -> _Part:
+def _part(reading: LabelledText, labels: Mapping[str, NDArray[Any]], where: slice, every: int) -> _Part:
     measures = {name: measure_for(found[where][::every]) for name, found in labels.items()}
     return _Part(reading.tokens[where], every, measures)
 
 
 def _choose(
-    subject: Subject, part: _Part, streams: list[Stream], effort: Effort, watch: Watch
+    subject: Subject, part: _Part, streams: list[Stream], effort: Effort, watch: Watcher
 ) -> dict[str, list[_Chosen]]:
     """For each property the units that follow it best on this part, with all that is learnt of them there."""
     values = signals(subject.model, part.tokens, streams, part.every, subject.carry, watch)
@@ -287,7 +285,7 @@ def _scored(
 
 
 def _untrained(
-    subject: Subject, reading: Reading, labels: Mapping[str, NDArray[Any]], effort: Effort, watch: Watch
+    subject: Subject, reading: LabelledText, labels: Mapping[str, NDArray[Any]], effort: Effort, watch: Watcher
 ) -> dict[str, float | None]:
     """For each property the held-out score of the untrained model's best unit, chosen on the first part as well."""
     middle = reading.middle
@@ -297,7 +295,7 @@ def _untrained(
         if not any((found[slice(*where)] == found[where[0]]).all() for where in ends)
     }  # fmt: skip
     streams = streams_of(subject.untrained, effort.units)
-    every = -(-len(streams) * max(end - begin for begin, end in ends) // ROOM)
+    every = -(-len(streams) * max(end - begin for begin, end in ends) // AT_ONCE)
     parts = [_part(reading, common, slice(*where), every) for where in ends]
     scores = [
         _all_scores(part, signals(subject.untrained, part.tokens, streams, every, subject.carry, watch))

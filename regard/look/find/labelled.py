@@ -14,7 +14,7 @@ from regard.look.find.properties import Property
 from regard.text.tokenizer import Tokenizer
 
 
-class Reading(NamedTuple):
+class LabelledText(NamedTuple):
     """A text as the model reads it."""
 
     tokens: Int[Tensor, " N"]
@@ -45,7 +45,7 @@ class Reading(NamedTuple):
         return np.concatenate(each)[self.last]
 
 
-def read(tokenizer: Tokenizer, documents: Sequence[str]) -> Reading:
+def labelled(tokenizer: Tokenizer, documents: Sequence[str]) -> LabelledText:
     """The tokens of some documents, one behind the other, and the text that they stand for."""
     encoded = tokenizer.encode_all(list(documents))
     pieces = [piece for tokens in encoded for piece in tokenizer.pieces(tokens)]
@@ -56,7 +56,7 @@ def read(tokenizer: Tokenizer, documents: Sequence[str]) -> Reading:
     completed = np.append(np.flatnonzero(opens)[1:], len(opens))  # bytes read when each character is complete
     last = np.searchsorted(completed, ends, side="right") - 1
     sizes = [len(b"".join(tokenizer.pieces(tokens)).decode(errors="replace")) for tokens in encoded]
-    return Reading(
+    return LabelledText(
         torch.tensor([token for tokens in encoded for token in tokens]),
         text,
         last.clip(min=0),

@@ -1,4 +1,4 @@
-"""What the last few characters alone say about a label: a unit that knows no more than they do remembers nothing."""
+"""The n-gram control: what the last n characters alone say of a label. A unit that knows no more remembers nothing."""
 
 from collections.abc import Iterator
 

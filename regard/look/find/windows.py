@@ -1,4 +1,4 @@
-"""A long text, read by a language model in pieces: what it expected, and what passed at its taps, a piece at a time."""
+"""Text windows: a long text read in pieces; what a language model expected, what passed at its taps, piece by piece."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""What a head may look for in a text: a mark for each of its characters, such as a property that is True or False."""
+"""Masks over a text, for what a head may look for: each of its characters is marked or not."""
 
 import re
 from bisect import bisect
@@ -10,13 +10,13 @@ from typing import TypeAlias
 from regard.text.tokenizer import Tokenizer
 from regard.text.words import UNKNOWN_WORD as UNKNOWN
 
-Mark: TypeAlias = Callable[[str], Iterable[bool]]
+TextMark: TypeAlias = Callable[[str], Iterable[bool]]
 
 RARE = 0.1  # of all words of a text: the share that counts as rare
 _WORD = re.compile(rf"\w+|{UNKNOWN}")
 
 
-def rare_words(texts: Iterable[str]) -> Mark:
+def rare_words(texts: Iterable[str]) -> TextMark:
     """The rarest words of these texts: together at most a tenth of all, or those that come once if they are more.
 
     A word is a run of letters and digits, or the sign for what a tokenizer does not know, which is always rare.
@@ -34,7 +34,7 @@ def rare_words(texts: Iterable[str]) -> Mark:
     return rare
 
 
-def marked(tokenizer: Tokenizer, tokens: Sequence[int], mark: Mark) -> list[bool]:
+def marked(tokenizer: Tokenizer, tokens: Sequence[int], mark: TextMark) -> list[bool]:
     """Whether any byte of what each token spells is marked."""
     pieces = tokenizer.pieces(tokens)
     text = b"".join(pieces).decode(errors="surrogateescape")  # half a character stays as long as it was

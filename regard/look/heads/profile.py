@@ -13,7 +13,7 @@ from regard.decode.batches import padded
 from regard.decode.score import score
 from regard.errors import UserError
 from regard.layers.tap import SOURCE, WRITTEN, layer_of, taps_of
-from regard.look.heads.marks import Mark, marked
+from regard.look.heads.marks import TextMark, marked
 from regard.look.patch import patch
 from regard.look.trace import trace
 from regard.look.units import Unit, clamped
@@ -92,7 +92,7 @@ class Profile:
 
 
 def profiles(
-    model: Model, tokenizer: Tokenizer, examples: Iterable[Example], marks: Mapping[str, Mark]
+    model: Model, tokenizer: Tokenizer, examples: Iterable[Example], marks: Mapping[str, TextMark]
 ) -> list[Profile]:
     """Of every head, and of uniform weights on the same texts, which say what each figure would be without a choice.
 
@@ -117,7 +117,7 @@ def profiles(
     return [_profile(name, row, ["first", "stop", *marks]) for name, row in zip(names, total / rows, strict=True)]
 
 
-def _columns(tokenizer: Tokenizer, tokens: list[int], marks: Mapping[str, Mark]) -> Bool[Tensor, "M T"]:
+def _columns(tokenizer: Tokenizer, tokens: list[int], marks: Mapping[str, TextMark]) -> Bool[Tensor, "M T"]:
     """Which tokens are the first, stops, and marked."""
     flags = [[place == 0 for place in range(len(tokens))], [token == STOP for token in tokens]]
     return torch.tensor(flags + [marked(tokenizer, tokens, mark) for mark in marks.values()])

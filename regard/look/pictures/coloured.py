@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rich.text import Text
 
 from regard.look.pictures.style import FAINT, blue, ink_on, painted, signed
-from regard.look.pictures.view import Cell, Numbers, View, blank
+from regard.look.pictures.view import Arrays, Cell, View, blank
 
 ACROSS = 92  # characters of a line
 SIZE = 8.0  # points
@@ -93,7 +93,7 @@ class Coloured(View):
             *([i, p, v] for i, (p, v) in enumerate(zip(self.pieces, values, strict=True))),
         ]
 
-    def numbers(self) -> Numbers:
+    def numbers(self) -> Arrays:
         return {"values": self.values, "tokens": list(self.pieces)}
 
     def terminal(self) -> Text:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from regard.look.pictures.style import DASHES, FAINT, LINES, as_image, plain
-from regard.look.pictures.view import Cell, Numbers, View, blank
+from regard.look.pictures.view import Arrays, Cell, View, blank
 
 
 @dataclass(frozen=True)
@@ -55,5 +55,5 @@ class Curve(View):
             rows.append([k, *(float(curve[k]) if k < len(curve) else "" for curve in self.curves.values())])
         return rows
 
-    def numbers(self) -> Numbers:
+    def numbers(self) -> Arrays:
         return dict(self.curves)

@@ -29,7 +29,7 @@ from regard.look.pictures.style import (
     save_figure,
     signed,
 )
-from regard.look.pictures.view import SMALL, Cell, Numbers, View, blank
+from regard.look.pictures.view import SMALL, Arrays, Cell, View, blank
 
 Matrix = NDArray[np.float32]
 OUTLIERS = 0.998  # of many weights: those above this quantile have one colour
@@ -138,7 +138,7 @@ class Map(View):
             rows.append([word, *("" if weight != weight else weight for weight in row)])
         return rows
 
-    def numbers(self) -> Numbers:
+    def numbers(self) -> Arrays:
         return {"weights": self.weights, "from": list(self.rows), "to": list(self.columns)}
 
 
@@ -167,7 +167,7 @@ def shade(weight: float) -> str:
 
 
 @dataclass(frozen=True)
-class Heads(View):
+class HeadMaps(View):
     """A small map for every head of every layer, all on one scale."""
 
     maps: Sequence[Matrix]
@@ -225,7 +225,7 @@ class Heads(View):
                     rows.append([number, head, place, word, *("" if weight != weight else weight for weight in row)])
         return rows
 
-    def numbers(self) -> Numbers:
+    def numbers(self) -> Arrays:
         return {**dict(zip(self.layers, self.maps, strict=True)), "from": list(self.rows), "to": list(self.columns)}
 
 

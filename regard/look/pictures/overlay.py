@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from regard.look.pictures.style import FAINT, as_image, plain, save_figure
-from regard.look.pictures.view import Cell, Numbers, View, blank
+from regard.look.pictures.view import Arrays, Cell, View, blank
 
 ACROSS = 6  # pictures in a row
 
@@ -64,7 +64,7 @@ class Overlay(View):
         rows: list[list[Cell]] = [["from \\ to", *range(self.weights.shape[1])]]
         return rows + [[word, *row] for word, row in zip(self.words, self.weights.tolist(), strict=True)]
 
-    def numbers(self) -> Numbers:
+    def numbers(self) -> Arrays:
         return {"weights": self.weights.numpy(), "from": list(self.words), "picture": self.picture.numpy()}
 
 

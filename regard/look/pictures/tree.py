@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from regard.look.pictures.style import FAINT, GREY, LINES, RULE, WIDTH, plain
-from regard.look.pictures.view import Cell, Numbers, View, blank
+from regard.look.pictures.view import Arrays, Cell, View, blank
 from regard.look.record import Node
 
 LEAVES = 60  # lines of a picture; the least probable of what was pruned is left out
@@ -17,7 +17,7 @@ COLOURS = {"kept": LINES[0], "pruned": GREY, "finished": LINES[1]}
 
 
 @dataclass(frozen=True)
-class Tree(View):
+class SearchTree(View):
     """Every continuation that was considered."""
 
     nodes: Sequence[Node]
@@ -117,7 +117,7 @@ class Tree(View):
         rows: list[list[Cell]] = [["node", *Node._fields, "name"]]
         return rows + [[number, *node, self.names[node.token]] for number, node in enumerate(self.nodes)]
 
-    def numbers(self) -> Numbers:
+    def numbers(self) -> Arrays:
         columns = {name: [node[place] for node in self.nodes] for place, name in enumerate(Node._fields)}
         arrays: dict[str, np.ndarray | list[str]] = {
             name: np.asarray(columns[name]) for name in ("parent", "token", "log", "total")

@@ -13,7 +13,7 @@ from rich.text import Text
 from regard.look.pictures.style import FAINT, GREY, HONEST, INK, LINES, WIDTH, figure, page, plain
 
 Cell: TypeAlias = str | int | float
-Numbers: TypeAlias = Mapping[str, np.ndarray | list[str]]
+Arrays: TypeAlias = Mapping[str, np.ndarray | list[str]]
 
 SMALL = 64  # tokens: up to here each has its name beside the map
 
@@ -38,7 +38,7 @@ class View(ABC):
         """As rows of cells, the first row their names; an empty cell is one that was masked."""
 
     @abstractmethod
-    def numbers(self) -> Numbers:
+    def numbers(self) -> Arrays:
         """As arrays by name, masked cells NaN; and the names of what they run over."""
 
     def terminal(self) -> Text:

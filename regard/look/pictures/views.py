@@ -13,11 +13,11 @@ from regard.look.attribution import gradient_times_input, rollout, token_effects
 from regard.look.gradients import furthest, memory
 from regard.look.pictures.coloured import Coloured
 from regard.look.pictures.curve import Curve
-from regard.look.pictures.maps import Heads, Map
+from regard.look.pictures.maps import HeadMaps, Map
 from regard.look.pictures.overlay import Overlay
-from regard.look.pictures.tree import Tree
+from regard.look.pictures.tree import SearchTree
 from regard.look.pictures.view import View
-from regard.look.record import Reading, Record, Seen, Token
+from regard.look.record import Record, RowOf, Seen, Token
 from regard.look.units import place_named
 from regard.models.model import Model
 
@@ -72,7 +72,7 @@ def _masked(values: Tensor, seen: Seen) -> Tensor:
     return values.masked_fill(seen.masked, torch.nan)
 
 
-def _reading(choice: Choice) -> Reading | None:
+def _reading(choice: Choice) -> RowOf | None:
     return choice.reading or None
 
 
@@ -142,11 +142,11 @@ def _by_tokens(record: Record, found: Mapping[str, Tensor], title: str, measure:
     )  # fmt: skip
 
 
-def heads_view(record: Record, choice: Choice) -> Heads:
+def heads_view(record: Record, choice: Choice) -> HeadMaps:
     """Every head of every layer, or of one."""
     layers = _chosen(record, choice)
     first = next(iter(layers.values()))
-    return Heads(
+    return HeadMaps(
         _title(record, f"{first.group} attention, every head"),
         f"a row is the token {choice.reading or first.reading}" + ("; grey or hatched: masked" if first.causal else ""),
         [_masked(seen.values, seen).numpy() for seen in layers.values()],
@@ -218,7 +218,7 @@ def gradients_view(found: Mapping[str, Mapping[str, Tensor]], path: str = "") ->
     return Curve("how much of a loss comes back over time", "the mean over the last steps of the text", curves)
 
 
-def tree_view(record: Record) -> Tree:
+def tree_view(record: Record) -> SearchTree:
     """The search for what was written."""
     if not record.tree:
         remedy = {
@@ -227,4 +227,4 @@ def tree_view(record: Record) -> Tree:
             "captioner": "search with --beam 5",
         }.get(record.kind, "it answers in one pass: look at --view map or text")
         raise UserError(f"this {record.kind} searched for nothing, so there is no beam tree; {remedy}")
-    return Tree(_title(record, f"the search for “{record.written.text}”"), "", record.tree, record.names)
+    return SearchTree(_title(record, f"the search for “{record.written.text}”"), "", record.tree, record.names)
