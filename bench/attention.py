@@ -13,13 +13,13 @@ def one_pass(steps: int) -> None:
     """In a process of its own: prints the most memory that it ever had, torch and all, in megabytes."""
     import torch
 
-    from regard.layers.attention import Heads, SelfAttention
-    from regard.layers.history import Sight, View
+    from regard.layers.attention import HeadShape, SelfAttention
+    from regard.layers.history import AttentionInputs, Mask
 
-    layer = SelfAttention(WIDTH, Heads.of(WIDTH, HEADS))
+    layer = SelfAttention(WIDTH, HeadShape.of(WIDTH, HEADS))
     x = torch.randn(1, steps, WIDTH)
     with torch.no_grad():
-        layer(x, None, Sight(View(causal=True), View()))
+        layer(x, None, AttentionInputs(Mask(causal=True), Mask()))
     # getrusage would count what the parent had when it forked; this is the process's own
     status = Path("/proc/self/status").read_text()
     print(int(status.split("VmHWM:")[1].split()[0]) // 1024)

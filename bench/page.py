@@ -40,7 +40,7 @@ def made(length: int) -> Record:
     return Record("language model", {WRITTEN: Sequence(tokens)}, seen, top, {0: "a"}, calls)
 
 
-class Made(Answers):
+class Backpointers(Answers):
     """Answers with a record that was made before, so that only the page is measured."""
 
     def __init__(self, length: int) -> None:
@@ -107,7 +107,7 @@ def main(lengths: tuple[int, ...] = LENGTHS, times: int = 5) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ALONE)
         for length in lengths:
-            answers = Made(length)
+            answers = Backpointers(length)
             with serving(answers) as server:
                 page = browser.new_page(viewport={"width": 1360, "height": 900})
                 page.goto(f"{server.address}#view=workbench&text=a&length=0")

@@ -19,7 +19,7 @@ from regard.config.decoding import Search, Writing
 from regard.config.looking import Effort, Recording
 from regard.data.material import Material
 from regard.decode.batches import BATCH
-from regard.decode.describe import describe
+from regard.decode.caption import caption
 from regard.decode.label import classify, tag
 from regard.decode.probability import Pair, Scored
 from regard.decode.translate import Translation, translate
@@ -37,7 +37,7 @@ from regard.models.build import build
 from regard.models.ensemble import Ensemble
 from regard.models.model import Model
 from regard.models.precision import with_precision
-from regard.models.reach import within_reach
+from regard.models.window import ContextWindow
 from regard.tasks import TASKS, Task, task_of
 from regard.text.files import load
 from regard.text.labels import Labels
@@ -83,9 +83,11 @@ class Run:
 
     @property
     def for_long_texts(self) -> Model:
-        """The same, held to distances that it has learnt."""
+        """A language model as it should write and score texts of any length: held to distances that it has learnt."""
+        if self.task.has_source or not self.model.grows:
+            return self.model
         lengths = [run.recipe.train.length for run in (self, *self.others)]
-        return within_reach(self.model, min(*lengths, self.model.longest or lengths[0]))
+        return ContextWindow(self.model, min(*lengths, self.model.longest or lengths[0])).eval()
 
     def trained_model(self) -> Model:
         """The same as it was trained."""
@@ -203,12 +205,12 @@ class Run:
 
     # ---- captioners, classifiers, taggers
 
-    def describe(
+    def caption(
         self, pictures: Iterable[UInt8[Tensor, "3 Y X"]], wishes: Search = SEARCH, *, batch: int = BATCH
     ) -> Iterator[list[Translation]]:
         """The best captions of each picture, of `recipe.pictures.side` pixels on each side."""
         self.check("caption")
-        return describe(self.model, self.tokenizer, pictures, wishes, batch=batch)
+        return caption(self.model, self.tokenizer, pictures, wishes, batch=batch)
 
     def classify(self, texts: Iterable[str], *, batch: int = BATCH) -> Iterator[dict[str, float]]:
         """Every class with its probability, the most probable first, for each text."""

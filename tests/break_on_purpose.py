@@ -29,11 +29,11 @@ MUTANTS = {
         "c = self.cells.at_one_position(f * c + i * g)",
         "c = self.cells.at_one_position(c.data.mul_(f.data) * 1 + i * g)",
     ),
-    "masked score 0 instead of −∞": ("layers/attention.py", "masked_fill(view.hidden, -math.inf)", "masked_fill(view.hidden, 0.0)"),
+    "masked score 0 instead of −∞": ("layers/attention.py", "masked_fill(mask.masked, -math.inf)", "masked_fill(mask.masked, 0.0)"),
     "forget keep in attention": ("layers/history.py", "return own if keep is None else", "return own if True else"),
     "forget keep of the source": ("layers/history.py", "None if keep is None else keep[:, None, None, :]", "None"),
     "forget keep when the memory grows": ("layers/history.py", "if before is None:", "if True:"),
-    "beams that see each other's tokens": ("layers/history.py", "torch.eye(self.each, dtype=torch.bool, device=device)", "torch.ones(self.each, self.each, dtype=torch.bool, device=device)"),
+    "beams that see each other's tokens": ("layers/history.py", "torch.eye(self.group_size, dtype", "torch.ones(self.group_size, self.group_size, dtype"),
     "beams that forget to reorder their past": ("layers/history.py", "kept.flatten(0, 1).index_select(0, rows.flat)", "kept.flatten(0, 1)[: len(rows.flat)]"),
     "a search that reorders tokens but not states": ("decode/beam.py", "select(state, parents.view_as(rows))", "select(state, (torch.arange(len(parents)) % parents.numel()).view_as(rows) if rows.numel() == len(scores) else parents.view_as(rows))"),
     "a search that ends too early": ("decode/beam.py", "longest = max(length(made + 1), length(limit))", "longest = length(made)"),
@@ -58,7 +58,7 @@ MUTANTS = {
     ),
     "pool over padding": ("layers/pooling.py", "kept.sum(1).clamp(min=1)", "kept.shape[1]"),
     "tag padding": ("models/tagger.py", "torch.argsort(~keep, dim=1, stable=True)", "torch.arange(keep.shape[1]).expand_as(keep)"),
-    "forget how many were tagged": ("models/tagger.py", "(vectors, last, asked)\n\n", "state\n\n"),
+    "forget how many were tagged": ("models/tagger.py", "state._replace(asked=asked)", "state"),
 }  # fmt: skip
 TESTS = ["tests/test_laws.py", "tests/test_references.py", "tests/test_attention.py", "tests/test_state.py", "tests/test_taps.py", "tests/test_positions.py", "tests/test_beam.py"]  # fmt: skip
 

@@ -1,6 +1,7 @@
 """The rooms of the house: imports point one way, and only `build` knows which class an architecture is."""
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -120,3 +121,15 @@ def test_the_page_asks_for_no_task_by_its_name(path):
 def test_what_is_to_stay_small_does(law):
     most, found = LAWS[law]
     assert len(found()) <= most, f"{law}: {found()}"
+
+
+TWINS = {"Recurrent", "Transformer", "Classifier", "Tagger", "Transducer"}  # a config and what is built of it
+TO_RENAME = {"Sentence", "Tree", "Scored", "Outcome", "Reading"}
+
+
+def test_a_word_has_one_meaning():
+    """No two public classes are called alike."""
+    bodies = (ast.parse((ROOT / path).read_text()).body for path in FILES)
+    names = Counter(node.name for body in bodies for node in body if isinstance(node, ast.ClassDef))
+    assert {name for name, times in names.items() if times > 1 and name[0] != "_"} <= TWINS | TO_RENAME
+    assert {name for name in TWINS if names[name] == 2} == TWINS

@@ -53,7 +53,7 @@ class Uncached(Model):
         super().__init__()
         self.model = model
 
-    def read(self, tokens: Tensor, state: State, keep: Tensor | None = None) -> tuple[Tensor, State]:
+    def prefill(self, tokens: Tensor, state: State, keep: Tensor | None = None) -> tuple[Tensor, State]:
         written, first = state
         written = tokens if written is None else torch.cat([written, tokens], 1)
         return self.model(written, first)[0][:, -1], (written, first)

@@ -90,7 +90,7 @@ def test_forward_is_steps_and_reading(names):
     ensemble, _ = together(names)
     state, fed = begin(ensemble, names, 3), tokens(3, 7)
     scores, end = ensemble(fed, state)
-    last, end_of_reading = ensemble.read(fed, state)
+    last, end_of_reading = ensemble.prefill(fed, state)
     same(last, scores[:, -1])
     same_state(end_of_reading, end)
     for place in range(7):

@@ -6,11 +6,11 @@ import pytest
 import torch
 
 import regard
-from regard.layers.attention import CrossAttention, CrossAttentionByPlace, Heads, SelfAttention
+from regard.layers.attention import CrossAttention, CrossAttentionByPlace, HeadShape, SelfAttention
 from regard.layers.dropout import Dropout
-from regard.layers.history import History, Sight, View
+from regard.layers.history import AttentionInputs, History, Mask
 from regard.layers.layer import Encoded
-from regard.layers.position import Rotary, Sinusoid, turned
+from regard.layers.position import Rotary, Sinusoid, rotate
 
 
 @pytest.fixture(autouse=True)
@@ -23,8 +23,8 @@ def test_rotary_scores_depend_on_the_distance_alone():
     q, k = torch.randn(1, 1, 1, 8), torch.randn(1, 1, 1, 8)
 
     def score(t: int, s: int) -> float:
-        at = [rotary.turn(torch.tensor([[place]]), 200) for place in (t, s)]
-        return (turned(q, at[0]) * turned(k, at[1])).sum().item()
+        at = [rotary.rotation(torch.tensor([[place]]), 200) for place in (t, s)]
+        return (rotate(q, at[0]) * rotate(k, at[1])).sum().item()
 
     assert score(9, 4) == pytest.approx(score(105, 100), abs=1e-9)
     assert score(5, 0) == pytest.approx(score(9, 4), abs=1e-9)
@@ -33,7 +33,7 @@ def test_rotary_scores_depend_on_the_distance_alone():
 
 def test_rotary_keeps_lengths_and_leaves_the_first_position_alone():
     x = torch.randn(1, 3, 2, 8)
-    y = turned(x, Rotary(8).turn(torch.tensor([[0, 7, 1000]]), 1001))
+    y = rotate(x, Rotary(8).rotation(torch.tensor([[0, 7, 1000]]), 1001))
     torch.testing.assert_close(y.norm(dim=-1), x.norm(dim=-1))
     torch.testing.assert_close(y[:, 0], x[:, 0])
     assert (y[:, 1] - x[:, 1]).abs().max() > 0.1
@@ -57,10 +57,10 @@ def test_late_positions_differ_in_16_bits(kind):
 
 
 def test_bilinear_scores_turn_as_well():
-    layer = SelfAttention(8, Heads.of(8, 1), kind="bilinear")
+    layer = SelfAttention(8, HeadShape.of(8, 1), kind="bilinear")
     x, rotary = torch.randn(1, 1, 8).expand(1, 4, 8), Rotary(8)
     with regard.trace(layer, "scores") as seen:
-        layer(x, None, Sight(View(), View(), rotary.turn(torch.arange(4)[None], 4)))
+        layer(x, None, AttentionInputs(Mask(), Mask(), rotary.rotation(torch.arange(4)[None], 4)))
     scores = seen["scores"][0, 0]
     torch.testing.assert_close(scores.diagonal(), scores[0, 0].expand(4))  # the same token, the same distance
     torch.testing.assert_close(scores.diagonal(1), scores[0, 1].expand(3))
@@ -69,25 +69,25 @@ def test_bilinear_scores_turn_as_well():
 def across(layer: CrossAttention, source: torch.Tensor, keep: torch.Tensor | None) -> torch.Tensor:
     """Scores (T, S) of four equal queries against a source."""
     state = layer.start(1, Encoded(source, keep, source[:, -1], None))
-    turn = Rotary(8).turn(torch.arange(4)[None], 4)
+    rotation = Rotary(8).rotation(torch.arange(4)[None], 4)
     with regard.trace(layer, "scores") as seen:
-        layer(torch.ones(1, 4, 8), state, Sight(View(), View(), turn))
+        layer(torch.ones(1, 4, 8), state, AttentionInputs(Mask(), Mask(), rotation))
     return seen["scores"][0, 0]
 
 
 def test_attention_to_the_source_by_place_sees_the_distance_alone():
     same = torch.randn(1, 1, 8).expand(1, 5, 8)
-    scores = across(CrossAttentionByPlace(8, Heads.of(8, 1), 8), same, None)
+    scores = across(CrossAttentionByPlace(8, HeadShape.of(8, 1), 8), same, None)
     for distance in (-2, 0, 1):
         diagonal = scores.diagonal(distance)
         torch.testing.assert_close(diagonal, diagonal[0].expand_as(diagonal))
     assert (scores[0] - scores[0, 0]).abs().max() > 1e-3
-    plain = across(CrossAttention(8, Heads.of(8, 1), 8), same, None)
+    plain = across(CrossAttention(8, HeadShape.of(8, 1), 8), same, None)
     torch.testing.assert_close(plain, plain[0, 0].expand(4, 5))  # without it a place cannot be told
 
 
 def test_padding_does_not_move_a_source_s_places():
-    layer, source = CrossAttentionByPlace(8, Heads.of(8, 1), 8), torch.randn(1, 5, 8)
+    layer, source = CrossAttentionByPlace(8, HeadShape.of(8, 1), 8), torch.randn(1, 5, 8)
     gaps = torch.tensor([[False, True, True, False, True, True, True]])
     padded = torch.zeros(1, 7, 8)
     padded[gaps] = source[0]

@@ -9,13 +9,14 @@ from torch import nn
 
 from regard.layers.attention import (
     CrossAttention,
-    Heads,
+    HeadShape,
+    KeyValueAttention,
     SelfAttention,
     attend_to_inputs,
-    attend_with_keys,
+    similarity,
 )
 from regard.layers.block import Block, FeedForward, NormAfter, NormBefore
-from regard.layers.history import History, Sight, View
+from regard.layers.history import AttentionInputs, History, Mask
 from regard.layers.layer import Encoded
 from regard.layers.recurrent import GRU, LSTM, RNN, Bidirectional, Recurrent, Stack
 
@@ -96,12 +97,12 @@ def copy_attention(ours: SelfAttention | CrossAttention, theirs: nn.MultiheadAtt
 @pytest.mark.parametrize("padded", [False, True])
 def test_multi_head_self_attention(causal, padded):
     theirs = nn.MultiheadAttention(12, 3, batch_first=True)
-    ours = SelfAttention(12, Heads.of(12, 3))
+    ours = SelfAttention(12, HeadShape.of(12, 3))
     copy_attention(ours, theirs)
     x = torch.randn(2, 6, 12)
     keep = torch.tensor([[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]], dtype=torch.bool) if padded else None
     _, history = History(torch.zeros(2, dtype=torch.long)).fed(6, keep)
-    y, _ = ours(x, None, Sight(history.view(6, causal), View()))
+    y, _ = ours(x, None, AttentionInputs(history.mask(6, causal), Mask()))
     later = torch.ones(6, 6, dtype=torch.bool).triu(1)  # True = may not look, there
     expected, _ = theirs(
         x,
@@ -117,16 +118,17 @@ def test_multi_head_self_attention(causal, padded):
 def test_scaled_dot_product_of_inputs_used_directly():
     q, x = torch.randn(2, 4, 8), torch.randn(2, 5, 8)
     layer = attend_to_inputs(8, 8, "scaled")
-    close(layer.look(q, layer.read(x), View()), F.scaled_dot_product_attention(q, x, x))
+    close(layer.attend(q, layer.keys_values(x), Mask()), F.scaled_dot_product_attention(q, x, x))
 
 
 def test_keys_and_values_with_three_different_widths():
     d_q, d_x, d_v = 6, 10, 4
     q, x = torch.randn(2, 3, d_q), torch.randn(2, 5, d_x)
-    layer = attend_with_keys(d_q, d_x, d_v)
+    layer = KeyValueAttention(similarity("scaled", d_q, d_q), d_q)
+    layer.key_value = nn.Linear(d_x, d_q + d_v)
     keys, values = layer.key_value(x).split([d_q, d_v], -1)
     weights = torch.softmax(q @ keys.transpose(1, 2) / math.sqrt(d_q), -1)
-    y = layer.look(q, layer.read(x), View())
+    y = layer.attend(q, layer.keys_values(x), Mask())
     assert y.shape == (2, 3, d_v)
     close(y, weights @ values)
 
@@ -137,10 +139,10 @@ def test_keys_and_values_with_three_different_widths():
 def test_transformer_block(norm_first, activation, decoder):
     kind = nn.TransformerDecoderLayer if decoder else nn.TransformerEncoderLayer
     theirs = kind(12, 3, 20, dropout=0.0, activation=activation, batch_first=True, norm_first=norm_first).train()
-    attentions = {"self_attention": SelfAttention(12, Heads.of(12, 3))}
+    attentions = {"self_attention": SelfAttention(12, HeadShape.of(12, 3))}
     copy_attention(attentions["self_attention"], theirs.self_attn)
     if decoder:
-        attentions["cross_attention"] = CrossAttention(12, Heads.of(12, 3))
+        attentions["cross_attention"] = CrossAttention(12, HeadShape.of(12, 3))
         copy_attention(attentions["cross_attention"], theirs.multihead_attn)
     feed = FeedForward(12, 20, nn.ReLU() if activation == "relu" else nn.GELU())
     feed.W_1.load_state_dict(theirs.linear1.state_dict())
@@ -155,7 +157,7 @@ def test_transformer_block(norm_first, activation, decoder):
             getattr(theirs, f"norm{number}").load_state_dict(residual.norm.state_dict())
     x, source = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
     encoded = Encoded(source, None, source[:, -1], None)
-    y, _ = ours(x, ours.start(2, encoded), Sight(View(causal=decoder), View()))
+    y, _ = ours(x, ours.start(2, encoded), AttentionInputs(Mask(causal=decoder), Mask()))
     if decoder:
         later = torch.ones(5, 5, dtype=torch.bool).triu(1)
         close(y, theirs(x, source, tgt_mask=later))

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard import Search, Seq2Seq, Transformer, UserError, build
-from regard.decode.batches import BUDGET, WINDOW, in_order, room_for
+from regard.decode.batches import BUDGET, WINDOW, bucket_of, in_order
 from regard.decode.probability import score_pairs, score_texts
-from regard.decode.translate import EMPTY, LONGEST, Alignment, Translation, translate
+from regard.decode.translate import EMPTY, MOST, Alignment, Translation, translate
 from regard.look.align.weights import attention_to_source
 from regard.look.align.words import align, pharaoh, words_of
 from regard.models.model import Model
@@ -45,8 +45,8 @@ def best(model: Model, lines: list[str], batch: int = 32, **wishes) -> list[Tran
 def test_batches_are_of_one_class_and_answers_in_order(sizes, batch):
     def answer(group: list[tuple[int, int]]) -> list[tuple[int, int]]:
         assert 1 <= len(group) <= batch
-        assert len({room_for(size) for size, _ in group}) == 1
-        assert len(group) == 1 or len(group) * room_for(group[0][0]) <= BUDGET
+        assert len({bucket_of(size) for size, _ in group}) == 1
+        assert len(group) == 1 or len(group) * bucket_of(group[0][0]) <= BUDGET
         return group
 
     items = [(size, number) for number, size in enumerate(sizes)]
@@ -54,9 +54,9 @@ def test_batches_are_of_one_class_and_answers_in_order(sizes, batch):
 
 
 def test_a_class_has_room_for_its_sizes_and_less_than_twice_as_much():
-    assert room_for(0) == 0
-    assert [room_for(size) for size in (1, 16, 17, 32, 33)] == [16, 16, 32, 32, 64]
-    assert all(size <= room_for(size) < 2 * size for size in range(16, 5000))
+    assert bucket_of(0) == 0
+    assert [bucket_of(size) for size in (1, 16, 17, 32, 33)] == [16, 16, 32, 32, 64]
+    assert all(size <= bucket_of(size) < 2 * size for size in range(16, 5000))
 
 
 @pytest.mark.parametrize(("batch", "most"), [(1, 1), (3, 3 * WINDOW)])
@@ -210,7 +210,7 @@ def test_a_table_of_positions_ends_a_translation_and_not_the_work():
 
 def test_a_line_that_is_no_line():
     with pytest.raises(UserError) as error:
-        best(made("seq2seq-rnn-attention"), ["it", "the " * (LONGEST + 1)])
+        best(made("seq2seq-rnn-attention"), ["it", "the " * (MOST + 1)])
     assert str(error.value) == "line 2: 10,001 tokens are too many (at most 10,000); one sentence to a line is wanted"
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from regard import LanguageModel, Transformer, UserError, Writing, build
 from regard.decode import write as module
-from regard.decode.write import Unfolding, write
+from regard.decode.write import Detokenizer, write
 from regard.models.model import Model
 from regard.text import START, STOP, Tokenizer, train_tokenizer
 
@@ -42,7 +42,7 @@ def texts(model: Model, prompt: str, tokenizer: Tokenizer = LETTERS, **wishes) -
 
 
 def unfolded(tokenizer: Tokenizer, prompt: list[int], tokens: list[int], stop: str = "") -> list[str]:
-    text = Unfolding(tokenizer, prompt, stop)
+    text = Detokenizer(tokenizer, prompt, stop)
     return [*map(text.add, tokens), text.end()]
 
 

@@ -23,7 +23,7 @@ DARKEST = 0.08
 def main(path: str, *files: str) -> None:
     run = load_run(path)
     pictures = [torch.from_numpy(read_picture(Path(file), run.recipe.pictures.side)) for file in files]
-    said = [best for best, *_ in run.describe(pictures)]
+    said = [best for best, *_ in run.caption(pictures)]
     seen = [looks(run.model, run.tokenizer, picture, one) for picture, one in zip(pictures, said, strict=True)]
     most = max(len(words) for words, _ in seen)
     figure, rows = plt.subplots(len(seen), most, figsize=(0.66 * most, 1.43 * len(seen)), layout="constrained")

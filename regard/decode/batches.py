@@ -19,10 +19,10 @@ WINDOW = 16  # batches that are read ahead and sorted by length
 BUDGET = 16_384  # tokens of a batch, padding included: long texts come with fewer others
 
 
-def room_for(size: int) -> int:
-    """The size class of a text: 16, 32, 64, … tokens.
+def bucket_of(size: int) -> int:
+    """The length bucket of a text: 16, 32, 64, … tokens.
 
-    Only texts of one class share a batch, and what depends on a length (how much may be written) depends on the class:
+    Only texts of one bucket share a batch, and what depends on a length (how much may be written) depends on it alone:
     so no text's answer depends on its neighbours, and less than half of a batch of long texts is padding.
     """
     return max(16, 1 << (size - 1).bit_length()) if size else 0
@@ -31,7 +31,7 @@ def room_for(size: int) -> int:
 def in_order(
     items: Iterable[Item], size: Callable[[Item], int], answer: Callable[[list[Item]], Sequence[Answer]], batch: int
 ) -> Iterator[Answer]:
-    """`answer` of every item, in the order of the items, computed for up to `batch` items of one size class at a time.
+    """`answer` of every item, in the order of the items, computed for up to `batch` items of one bucket at a time.
 
     No more than a window of items is held, however many there are; with a batch of one, each is answered at once.
     An item that cannot be answered is an error that names its line, after the answers to all lines before it; so is,
@@ -66,8 +66,8 @@ def _read(items: Iterator[Item], most: int) -> tuple[list[Item], UserError | Non
 def _groups(sizes: list[int], batch: int) -> Iterator[list[int]]:
     """Which items share a batch."""
     order = sorted(range(len(sizes)), key=lambda place: sizes[place])
-    for room, members in groupby(order, key=lambda place: room_for(sizes[place])):
-        places, most = list(members), max(1, min(batch, BUDGET // max(room, 1)))
+    for bucket, members in groupby(order, key=lambda place: bucket_of(sizes[place])):
+        places, most = list(members), max(1, min(batch, BUDGET // max(bucket, 1)))
         yield from (places[begin : begin + most] for begin in range(0, len(places), most))
 
 

@@ -54,16 +54,16 @@ class Candidates(NamedTuple):
     parents: Tensor  # the row it continues
 
 
-class Made(NamedTuple):
-    """One step of a search: for each row that goes on its token, its log p, and the row of the step before."""
+class Backpointers(NamedTuple):
+    """What a step leaves behind: for each row that goes on its token, its log p, and the row of the step before."""
 
     tokens: list[int]
     logs: list[float]
     parents: list[int]
 
 
-class Look(NamedTuple):
-    """What whoever watches a search is told at each step. R rows before it, G groups of k; K continuations each."""
+class Step(NamedTuple):
+    """One step of a search as whoever watches it is told. R rows before it, G groups of k; K continuations each."""
 
     logs: Float[Tensor, "R V"]  # log p of every continuation of every row
     best: Candidates  # the continuations that were considered last
@@ -71,11 +71,11 @@ class Look(NamedTuple):
     going: Int[Tensor, "g k"]  # those that are the rows of the next step, in its order
 
 
-Watch: TypeAlias = Callable[[Look], None]
+Watch: TypeAlias = Callable[[Step], None]
 
 
 @dataclass
-class Search:
+class Found:
     """What has been found for one row of the batch."""
 
     width: int
@@ -114,21 +114,21 @@ def beam(
     """
     if not 1 <= wanted <= width:
         raise UserError(f"a beam must be at least as wide as the answers wanted ({wanted}), found {width}; widen it")
-    searches = [Search(width, wanted) for _ in prompt]
+    searches = [Found(width, wanted) for _ in prompt]
     lines = list(range(len(prompt)))  # the search that each group of rows belongs to
-    steps: list[Made] = []
+    steps: list[Backpointers] = []
     constraints = Constraints(must, stop, len(prompt)) if must else None
     written = prompt if keep is None else prompt.where(keep, NOTHING)
     sums = torch.zeros(len(prompt), 1, device=prompt.device)  # (G, k)
-    scores, state = model.read(prompt, state, keep)  # (G · k, V)
+    scores, state = model.prefill(prompt, state, keep)  # (G · k, V)
     for made in range(1, limit + 1):
         own = scores.log_softmax(-1)
         ranked = apply(rules, own, written) if rules else own
-        rooms = [width - len(searches[line].found) for line in lines]
+        places_left = [width - len(searches[line].found) for line in lines]
         if constraints is None:
-            best = _continued(ranked, own, sums, rooms, width)
+            best = _continued(ranked, own, sums, places_left, width)
         else:
-            best = Candidates(*as_tensors(constraints.best(ranked, sums, rooms, width), own, width))
+            best = Candidates(*as_tensors(constraints.best(ranked, sums, places_left, width), own, width))
         sums = best.sums
         ended = (best.tokens == stop) | (made == limit)
         for row in (ended & (sums > -math.inf)).flatten().nonzero()[:, 0].tolist():
@@ -142,7 +142,7 @@ def beam(
         sums = sums.masked_fill(torch.tensor(over, device=sums.device)[:, None], -math.inf)
         rows = _going(sums)
         if watch:
-            watch(Look(own, best, ended, rows))
+            watch(Step(own, best, ended, rows))
         if not len(rows):
             break
         lines = [lines[group] for group in (rows[:, 0] // sums.shape[1]).tolist()]
@@ -150,7 +150,7 @@ def beam(
             part.flatten().index_select(0, rows.flatten()) for part in best._replace(sums=sums)
         )  # (G · k,)
         sums = sums.view_as(rows)
-        steps.append(Made(tokens.tolist(), logs.tolist(), parents.tolist()))
+        steps.append(Backpointers(tokens.tolist(), logs.tolist(), parents.tolist()))
         if constraints:
             constraints.follow(steps[-1].parents, steps[-1].tokens)
         if rules:
@@ -159,7 +159,7 @@ def beam(
     return [sorted(search.found, key=lambda hypothesis: -hypothesis.score) for search in searches]
 
 
-def _continued(ranked: Tensor, own: Tensor, sums: Tensor, rooms: list[int], width: int) -> Candidates:
+def _continued(ranked: Tensor, own: Tensor, sums: Tensor, places_left: list[int], width: int) -> Candidates:
     """The best continuations of every group: log p(y_1 … y_t) = log p(y_1 … y_{t−1}) + log p(y_t)."""
     groups, each = sums.shape
     values, tokens = top(ranked, min(width, own.shape[1]))  # (R, n)
@@ -169,8 +169,8 @@ def _continued(ranked: Tensor, own: Tensor, sums: Tensor, rooms: list[int], widt
     first = torch.arange(0, groups * each, each, device=sums.device)[:, None]
     parents = places.div(tokens.shape[1], rounding_mode="floor") + first
     tokens, logs = (part.view(groups, -1).gather(1, places) for part in (tokens, logs))
-    if min(rooms) < best.shape[1]:
-        full = torch.arange(best.shape[1], device=best.device) >= torch.tensor(rooms, device=best.device)[:, None]
+    if min(places_left) < best.shape[1]:
+        full = torch.arange(best.shape[1], device=best.device) >= torch.tensor(places_left, device=best.device)[:, None]
         best = best.masked_fill(full, -math.inf)
     return Candidates(best, tokens, logs, parents)
 
@@ -205,7 +205,7 @@ def _going(sums: Float[Tensor, "G K"]) -> Int[Tensor, "g k"]:
     return order + groups[:, None] * sums.shape[1]
 
 
-def _hypothesis(steps: list[Made], best: Candidates, row: int, stop: int, length: Length) -> Hypothesis:
+def _hypothesis(steps: list[Backpointers], best: Candidates, row: int, stop: int, length: Length) -> Hypothesis:
     """The continuation in one row, followed back to the prompt."""
     total, token, log, parent = (part.flatten()[row].item() for part in best)
     tokens, logs = [int(token)], [float(log)]

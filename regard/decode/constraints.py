@@ -32,13 +32,13 @@ class Constraints:
         self.progress: list[Progress] = [(0,) * len(self.phrases)] * rows
 
     def best(
-        self, ranked: Float[Tensor, "R V"], sums: Float[Tensor, "G k"], rooms: Sequence[int], width: int
+        self, ranked: Float[Tensor, "R V"], sums: Float[Tensor, "G k"], places_left: Sequence[int], width: int
     ) -> list[list[Continuation]]:
-        """For each group as many continuations as it has room for."""
+        """For each group as many continuations as it has places for."""
         values, tokens = (part.tolist() for part in ranked.topk(min(width, ranked.shape[1])))
         before, each = sums.flatten().tolist(), sums.shape[1]
         found = []
-        for group, room in enumerate(rooms):
+        for group, places in enumerate(places_left):
             candidates: dict[tuple[int, int], Continuation] = {}
             for row in range(group * each, (group + 1) * each):
                 if before[row] == -math.inf:
@@ -48,7 +48,7 @@ class Constraints:
                 for token, value in zip(tokens[row] + wanted, values[row] + logs, strict=True):
                     if value > -math.inf and not (token == self.stop and wanted):
                         candidates[row, token] = Continuation(before[row] + value, row, token)
-            found.append(self._in_turn(list(candidates.values()), room))
+            found.append(self._in_turn(list(candidates.values()), places))
         return found
 
     def follow(self, parents: Sequence[int], tokens: Sequence[int]) -> None:
@@ -69,14 +69,14 @@ class Constraints:
             for phrase, done in zip(self.phrases, progress, strict=True)
         )
 
-    def _in_turn(self, candidates: list[Continuation], room: int) -> list[Continuation]:
+    def _in_turn(self, candidates: list[Continuation], places: int) -> list[Continuation]:
         banks: dict[int, list[Continuation]] = {}
         for one in sorted(candidates):  # the best last
             banks.setdefault(sum(self._after(self.progress[one.row], one.token)), []).append(one)
         order = [banks[said] for said in sorted(banks, reverse=True)]
         chosen: list[Continuation] = []
-        while len(chosen) < min(room, len(candidates)):
-            chosen += [bank.pop() for bank in order if bank][: room - len(chosen)]
+        while len(chosen) < min(places, len(candidates)):
+            chosen += [bank.pop() for bank in order if bank][: places - len(chosen)]
         return chosen
 
 

@@ -40,7 +40,7 @@ def stream(
     stopped = 0  # how many had stopped at the last token
     token = everyone
     for made in range(limit):
-        scores, state = model.step(token, state) if made else model.read(prompt, state, keep)
+        scores, state = model.step(token, state) if made else model.prefill(prompt, state, keep)
         if rules:
             scores = _stop_if_all_forbidden(apply(rules, scores, written), stop)
         chosen = choose(scores, rows, made)

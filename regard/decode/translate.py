@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.config.decoding import Search
-from regard.decode.batches import BATCH, in_order, padded, room_for
+from regard.decode.batches import BATCH, bucket_of, in_order, padded
 from regard.decode.beam import Hypothesis, Length, Watch, average, beam, length_penalty
 from regard.decode.rules import AtLeast, Never, NoRepeatedNgram, Rule
 from regard.errors import UserError
@@ -17,7 +17,7 @@ from regard.models.model import Model, Source
 from regard.special import START, STOP, UNKNOWN
 from regard.text.tokenizer import Tokenizer
 
-LONGEST = 10_000
+MOST = 10_000
 """Tokens of a source: what is longer is no line of text, and might take all memory there is."""
 
 
@@ -68,17 +68,17 @@ def translate(
 def hypotheses(
     model: Model, plan: "Plan", sources: Iterable[Sequence[int]], *, batch: int = BATCH
 ) -> Iterator[list[Hypothesis]]:
-    """The same between tokens: for each source, without its stop, what was found; nothing for an empty one."""
+    """What a search finds for each source of tokens, given without its stop; nothing for an empty one."""
     device = next(model.parameters()).device
 
     def answer(group: list[Sequence[int]]) -> list[list[Hypothesis]]:
         longest = max(map(len, group))
         if not longest:
             return [[] for _ in group]
-        if longest > LONGEST:
-            raise UserError(f"{longest:,} tokens are too many (at most {LONGEST:,}); one sentence to a line is wanted")
+        if longest > MOST:
+            raise UserError(f"{longest:,} tokens are too many (at most {MOST:,}); one sentence to a line is wanted")
         tokens, keep = padded([[*map(int, source), STOP] for source in group])
-        return plan.search(model, Source(tokens.to(device), keep.to(device)), 2 * room_for(longest) + 20)
+        return plan.search(model, Source(tokens.to(device), keep.to(device)), 2 * bucket_of(longest) + 20)
 
     return in_order(sources, len, answer, batch)
 

@@ -23,8 +23,8 @@ from regard.text.tokenizer import Tokenizer
 ROWS = 32  # samples that are written at the same time
 
 
-class Unfolding:
-    """One text that grows token by token."""
+class Detokenizer:
+    """An incremental detokenizer: one text that grows token by token."""
 
     def __init__(self, tokenizer: Tokenizer, prompt: Sequence[int], stop: str) -> None:
         self._tokenizer, self._stop = tokenizer, stop
@@ -70,14 +70,14 @@ class Unfolding:
 
 
 @dataclass(frozen=True)
-class _Behind:
-    """A rule that also sees what was read before the prompt of a stream."""
+class _Prefixed:
+    """A rule that also sees the prefix: what was read before the prompt of a stream."""
 
-    before: Int[Tensor, " T"]
+    prefix: Int[Tensor, " T"]
     rule: Rule
 
     def __call__(self, scores: Float[Tensor, "R V"], written: Int[Tensor, "R T"]) -> Float[Tensor, "R V"]:
-        return self.rule(scores, torch.cat([self.before.expand(len(written), -1), written], 1))
+        return self.rule(scores, torch.cat([self.prefix.expand(len(written), -1), written], 1))
 
 
 def _rules(writing: Writing) -> list[Rule]:
@@ -117,8 +117,8 @@ def _streamed(
     with torch.inference_mode():
         state = model.start()
         if len(read) > 1:
-            _, state = model.read(fed[:, :-1], state)
-    rules = [_Behind(fed[0, :-1], rule) for rule in _rules(writing)]
+            _, state = model.prefill(fed[:, :-1], state)
+    rules = [_Prefixed(fed[0, :-1], rule) for rule in _rules(writing)]
     for first in range(0, writing.number, ROWS):
         rows = range(first, min(first + ROWS, writing.number))
         choose: Choose = argmax
@@ -130,7 +130,7 @@ def _streamed(
                 top_p=writing.top_p,
                 min_p=writing.min_p,
             )
-        texts = [Unfolding(tokenizer, read, writing.stop) for _ in rows]
+        texts = [Detokenizer(tokenizer, read, writing.stop) for _ in rows]
         shared = select(state, torch.zeros(len(rows), dtype=torch.long, device=device))
         made = stream(model, fed[:, -1:].expand(len(rows), 1), shared, choose, limit=limit, stop=STOP, rules=rules)
         for tokens in made:
@@ -160,6 +160,6 @@ def _searched(
         rules=_rules(writing),
     )
     for row, one in enumerate(found[: writing.number]):
-        text = Unfolding(tokenizer, read, writing.stop)
+        text = Detokenizer(tokenizer, read, writing.stop)
         yield row, "".join([*map(text.add, one.tokens), text.end()])
     return not all(one.finished for one in found[: writing.number])

@@ -49,7 +49,7 @@ def step(model: Model, token: torch.Tensor, state: State) -> torch.Tensor:
 
 @torch.inference_mode()
 def afresh(model: Model, tokens: torch.Tensor) -> torch.Tensor:
-    return model.read(tokens, model.start())[0]
+    return model.prefill(tokens, model.start())[0]
 
 
 def draw(figure: Any, seeds: Sequence[Numbers]) -> None:

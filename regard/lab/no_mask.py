@@ -53,7 +53,7 @@ def measure(room: Room) -> Numbers:
 def predicted(run: Run, past: Texts) -> list[str]:
     """The most probable next letter of a language model, for each text."""
     fed = torch.tensor([[START, *run.tokenizer.encode(" ".join(text))] for text in past])
-    scores, _ = run.model.read(fed, run.model.start(batch=len(fed)))
+    scores, _ = run.model.prefill(fed, run.model.start(batch=len(fed)))
     return [run.tokenizer.decode([token]) for token in scores.argmax(-1).tolist()]
 
 

@@ -2,13 +2,14 @@
 
     E = f_att(Q, K);   A = softmax(E);   Y = A V
 
-One class computes it for every use. `read` turns what may be looked at into keys and values, once; `look` asks them a
-query. Self-attention reads what it has just been fed, so its memory grows: that is the KV cache.
+One class computes it for every use. `keys_values` is computed once from what may be looked at; `attend` asks it a
+query. Self-attention adds what it has just been fed, so its memory grows: that is the KV cache.
 
 Matrices that read the same input are one matrix: a step of a small model is bound by how many products it has.
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -17,9 +18,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.errors import unknown
-from regard.layers.history import Sight, View, positions
+from regard.layers.history import AttentionInputs, Mask, positions
 from regard.layers.layer import Encoded
-from regard.layers.position import Rotary, Turn, turned
+from regard.layers.position import Rotary, Rotation, rotate
 from regard.layers.state import Growing
 from regard.layers.tap import SOURCE, WRITTEN, Tap, listening
 
@@ -112,12 +113,27 @@ def similarity(kind: str, query_width: int, key_width: int) -> Similarity:
 FEW = 8  # queries
 
 
-def masked_softmax(scores: Float[Tensor, "B H T S"], view: View) -> Float[Tensor, "B H T S"]:
-    """a_i = exp(e_i) / Σ exp(e_j) over the positions in view; where there is none, zeros, never NaN."""
-    if view.hidden is None:
+def masked_softmax(scores: Float[Tensor, "B H T S"], mask: Mask) -> Float[Tensor, "B H T S"]:
+    """a_i = exp(e_i) / Σ exp(e_j) over the positions that the mask allows; where there is none, zeros, never NaN."""
+    if mask.masked is None:
         return torch.softmax(scores, -1)
-    weights = torch.softmax(scores.masked_fill(view.hidden, -math.inf), -1)
-    return weights if view.blind is None else weights.masked_fill(view.blind, 0.0)
+    weights = torch.softmax(scores.masked_fill(mask.masked, -math.inf), -1)
+    return weights if mask.fully_masked is None else weights.masked_fill(mask.fully_masked, 0.0)
+
+
+def attend(
+    q: Float[Tensor, "B H T M"],
+    k: Float[Tensor, "B H S N"],
+    v: Float[Tensor, "B H S L"],
+    mask: Mask,
+    similarity: Similarity,
+    see_scores: Callable[[Tensor], Tensor] = lambda scores: scores,
+    see_weights: Callable[[Tensor], Tensor] = lambda weights: weights,
+) -> Float[Tensor, "B H T L"]:
+    """E = f_att(Q, K);  A = softmax(E);  Y = A V: attention, all of it. Keys come prepared, masks written out."""
+    scores = see_scores(similarity(q, k))  # (B, H, T, S)
+    weights = see_weights(masked_softmax(scores, mask))
+    return product(weights, v)
 
 
 class Attention(nn.Module):
@@ -144,34 +160,38 @@ class Attention(nn.Module):
         self.scores = Tap("B H T S", "scores", columns=to, filler=-math.inf)
         self.weights = Tap("B H T S", "weights", columns=to)
 
+    def _by_equations(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> Tensor:
+        q, k, v = self.queries(q), self.keys(k), self.values(v)
+        return self.mixed(attend(q, k, v, mask, self.similarity, self.scores, self.weights))
+
     def remember(
-        self, both: Float[Tensor, "B S H ML"], past: Growing | None, turn: Turn | None, groups: int
+        self, both: Float[Tensor, "B S H ML"], past: Growing | None, rotation: Rotation | None, groups: int
     ) -> Growing:
         """The memory with these keys and values added: a line for each group."""
         plain = both[..., : self.key_width]
-        keys = turned(self.similarity.prepare(plain), turn)
+        keys = rotate(self.similarity.prepare(plain), rotation)
         if keys is not plain:
             both = torch.cat([keys, both[..., self.key_width :]], -1)
-        both = _by_group(both, groups).transpose(1, 2)  # (G, H, S, M + L)
+        both = _grouped(both, groups).transpose(1, 2)  # (G, H, S, M + L)
         if past is not None:
             return past.append(both)
         return Growing(both if torch.is_grad_enabled() else both.contiguous(), axis=2)  # many steps will look at it
 
-    def answer(
-        self, queries: Float[Tensor, "B T H M"], memory: Growing, view: View, turn: Turn | None
+    def mix(
+        self, queries: Float[Tensor, "B T H M"], memory: Growing, mask: Mask, rotation: Rotation | None
     ) -> Float[Tensor, "B T D"]:
-        """y_t = Σ_i a_{t,i} v_i over the positions in view."""
+        """y_t = Σ_i a_{t,i} v_i over the positions that the mask allows."""
         rows, steps = queries.shape[:2]
         everything = memory.value  # (G, H, S, M + L)
-        queries = _by_group(turned(queries, turn), len(everything)).transpose(1, 2)  # (G, H, K·T, M)
+        queries = _grouped(rotate(queries, rotation), len(everything)).transpose(1, 2)  # (G, H, K·T, M)
         width = self._prepared_width
         keys, values = everything.split([width, everything.shape[-1] - width], -1)
         # The kernel is made for many queries; for one it is as fast as two products, for a few it is slower.
         few = 1 < queries.shape[2] <= FEW and not torch.is_grad_enabled()
         if self.similarity.scale is None or few or listening(self):
-            mixed = self._by_equations(queries, keys, values, view.explicit(keys.shape[2], keys.device))
+            mixed = self._by_equations(queries, keys, values, mask.explicit(keys.shape[2], keys.device))
         else:
-            mixed = self._by_kernel(queries, keys, values, view)
+            mixed = self._by_kernel(queries, keys, values, mask)
         together = mixed.transpose(1, 2).flatten(2)  # (G, H, K·T, L) → (G, K·T, H·L)
         return self.output(together.reshape(rows, steps, together.shape[2]))  # → (B, T, D)
 
@@ -179,13 +199,7 @@ class Attention(nn.Module):
     def _prepared_width(self) -> int:
         return self.similarity.prepared_width or self.key_width
 
-    def _by_equations(self, queries: Tensor, keys: Tensor, values: Tensor, view: View) -> Tensor:
-        queries, keys, values = self.queries(queries), self.keys(keys), self.values(values)
-        scores = self.scores(self.similarity(queries, keys))  # (B, H, T, S)
-        weights = self.weights(masked_softmax(scores, view))
-        return self.mixed(product(weights, values))  # (B, H, T, L)
-
-    def _by_kernel(self, queries: Tensor, keys: Tensor, values: Tensor, view: View) -> Tensor:
+    def _by_kernel(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Mask) -> Tensor:
         width = values.shape[-1]
         widest = max(width, keys.shape[-1])
         if width != keys.shape[-1]:  # the kernel wants one width; zeros change neither q·k nor the columns we keep
@@ -194,7 +208,7 @@ class Attention(nn.Module):
             queries, keys, values = queries.float(), keys.float(), values.float()
         with torch.autocast("cpu", enabled=False):
             mixed = F.scaled_dot_product_attention(
-                queries, keys, values, attn_mask=view.mask, is_causal=view.causal, scale=self.similarity.scale
+                queries, keys, values, attn_mask=mask.allowed, is_causal=mask.causal, scale=self.similarity.scale
             )
         return mixed[..., :width]
 
@@ -202,8 +216,8 @@ class Attention(nn.Module):
         return x.unflatten(-1, (self.heads, -1))
 
 
-def _by_group(x: Float[Tensor, "B T H M"], groups: int) -> Float[Tensor, "G KT H M"]:
-    """The rows of a group one behind the other."""
+def _grouped(x: Float[Tensor, "B T H M"], groups: int) -> Float[Tensor, "G KT H M"]:
+    """The beams of a group one behind the other, as if they were further positions."""
     return x if len(x) == groups else x.reshape(groups, -1, *x.shape[2:])
 
 
@@ -218,20 +232,20 @@ class KeyValueAttention(Attention):
     def __init__(self, similarity: Similarity, key_width: int, heads: int = 1) -> None:
         super().__init__(similarity, key_width, heads)
         self.query: nn.Module = nn.Identity()
-        self.key_value: nn.Module = Twice()  # (B, S, D_X) → (B, S, H·(M + L))
+        self.key_value: nn.Module = KeysAreValues()  # (B, S, D_X) → (B, S, H·(M + L))
 
-    def read(self, x: Float[Tensor, "B S D_X"], past: Growing | None = None, turn: Turn | None = None) -> Growing:
-        """The memory with these positions added."""
-        return self.remember(self._split(self.key_value(x)), past, turn, len(x))
+    def keys_values(self, x: Float[Tensor, "B S D_X"], rotation: Rotation | None = None) -> Growing:
+        """K and V, to be attended to many times."""
+        return self.remember(self._split(self.key_value(x)), None, rotation, len(x))
 
-    def look(
-        self, x: Float[Tensor, "B T D_Q"], memory: Growing, view: View, turn: Turn | None = None
+    def attend(
+        self, x: Float[Tensor, "B T D_Q"], memory: Growing, mask: Mask, rotation: Rotation | None = None
     ) -> Float[Tensor, "B T D"]:
-        """y_t = Σ_i a_{t,i} v_i over the positions in view."""
-        return self.answer(self._split(self.query(x)), memory, view, turn)
+        """y_t = Σ_i a_{t,i} v_i over the positions that the mask allows."""
+        return self.mix(self._split(self.query(x)), memory, mask, rotation)
 
 
-class Twice(nn.Module):
+class KeysAreValues(nn.Module):
     """[x; x]: the inputs are keys and values themselves."""
 
     def forward(self, x: Float[Tensor, "B S D"]) -> Float[Tensor, "B S DD"]:
@@ -243,14 +257,7 @@ def attend_to_inputs(query_width: int, input_width: int, kind: str) -> KeyValueA
     return KeyValueAttention(similarity(kind, query_width, input_width), input_width)
 
 
-def attend_with_keys(query_width: int, input_width: int, value_width: int, kind: str = "scaled") -> KeyValueAttention:
-    """Matching and answering kept apart: K = X W_K (D_X × D_Q), V = X W_V (D_X × D_V); queries come as they are."""
-    layer = KeyValueAttention(similarity(kind, query_width, query_width), query_width)
-    layer.key_value = nn.Linear(input_width, query_width + value_width)
-    return layer
-
-
-class Heads(NamedTuple):
+class HeadShape(NamedTuple):
     """H heads, each with keys of width M and values of width L."""
 
     number: int
@@ -258,7 +265,7 @@ class Heads(NamedTuple):
     value_width: int
 
     @classmethod
-    def of(cls, width: int, number: int, key_width: int | None = None, value_width: int | None = None) -> "Heads":
+    def of(cls, width: int, number: int, key_width: int | None = None, value_width: int | None = None) -> "HeadShape":
         """Left out, widths share out the model's."""
         assert (key_width and value_width) or width % number == 0
         return cls(number, key_width or width // number, value_width or width // number)
@@ -270,7 +277,7 @@ class MultiHead(KeyValueAttention):
     Without biases that is d·(2m + l)·H + H·l·d numbers. In a matrix, what belongs to one head stands together.
     """
 
-    def __init__(self, width: int, heads: Heads, inputs: int | None = None, kind: str = "scaled") -> None:
+    def __init__(self, width: int, heads: HeadShape, inputs: int | None = None, kind: str = "scaled") -> None:
         number, m, l = heads
         super().__init__(similarity(kind, m, m), m, number)
         self.query = nn.Linear(width, number * m)
@@ -283,20 +290,20 @@ class CrossAttention(MultiHead):
 
     def start(self, batch: int, source: Encoded | None) -> Growing:
         assert source is not None
-        return self.read(source.vectors)
+        return self.keys_values(source.vectors)
 
-    def forward(self, x: Tensor, state: Growing, sight: Sight) -> tuple[Tensor, Growing]:
-        return self.look(x, state, sight.source), state
+    def forward(self, x: Tensor, state: Growing, inputs: AttentionInputs) -> tuple[Tensor, Growing]:
+        return self.attend(x, state, inputs.source), state
 
 
 class CrossAttentionByPlace(CrossAttention):
-    """The same with queries and keys turned by their places, t in the target and s in the source.
+    """Cross-attention with rotary positions: q_t rotated by its place in the target, k_s by its place in the source.
 
     q_t · k_s then depends on t − s too: where both sides go along with each other, a head starts out near its word
-    instead of having to find it by what it means. Queries are turned as in self-attention. (Su et al. 2021)
+    instead of having to find it by what it means. Queries are rotated as in self-attention. (Su et al. 2021)
     """
 
-    def __init__(self, width: int, heads: Heads, inputs: int, kind: str = "scaled") -> None:
+    def __init__(self, width: int, heads: HeadShape, inputs: int, kind: str = "scaled") -> None:
         super().__init__(width, heads, inputs, kind)
         self.rotary = Rotary(heads.key_width)
 
@@ -305,20 +312,20 @@ class CrossAttentionByPlace(CrossAttention):
         vectors = source.vectors
         rows, length = vectors.shape[:2]
         where, _ = positions(torch.zeros(rows, dtype=torch.long, device=vectors.device), length, source.keep)
-        return self.read(vectors, turn=self.rotary.turn(where, length))
+        return self.keys_values(vectors, rotation=self.rotary.rotation(where, length))
 
-    def forward(self, x: Tensor, state: Growing, sight: Sight) -> tuple[Tensor, Growing]:
-        return self.look(x, state, sight.source, sight.turn), state
+    def forward(self, x: Tensor, state: Growing, inputs: AttentionInputs) -> tuple[Tensor, Growing]:
+        return self.attend(x, state, inputs.source, inputs.rotation), state
 
 
 class SelfAttention(Attention):
     """One query per input: queries, keys and values all come from x.
 
     In an encoder everybody may look at everybody; in a decoder nobody at what comes later, since that would be
-    cheating. Which of them it is, the view says.
+    cheating. Which of them it is, the mask says.
     """
 
-    def __init__(self, width: int, heads: Heads, kind: str = "scaled") -> None:
+    def __init__(self, width: int, heads: HeadShape, kind: str = "scaled") -> None:
         number, m, l = heads
         super().__init__(similarity(kind, m, m), m, number)
         self.query_key_value = nn.Linear(width, number * (m + m + l))
@@ -327,8 +334,8 @@ class SelfAttention(Attention):
     def start(self, batch: int, source: Encoded | None) -> None:
         return None
 
-    def forward(self, x: Tensor, state: Growing | None, sight: Sight) -> tuple[Tensor, Growing]:
+    def forward(self, x: Tensor, state: Growing | None, inputs: AttentionInputs) -> tuple[Tensor, Growing]:
         all_three = self._split(self.query_key_value(x))  # (B, T, H, 2M + L)
         queries, both = all_three[..., : self.key_width], all_three[..., self.key_width :]
-        memory = self.remember(both, state, sight.turn, len(x) // sight.each)
-        return self.answer(queries, memory, sight.own, sight.turn), memory
+        memory = self.remember(both, state, inputs.rotation, len(x) // inputs.group_size)
+        return self.mix(queries, memory, inputs.own, inputs.rotation), memory

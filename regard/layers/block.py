@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.layers.dropout import Dropout
-from regard.layers.history import History, Sight, everywhere_kept
+from regard.layers.history import AttentionInputs, History, padding_mask
 from regard.layers.layer import Encoded, Layer
 from regard.layers.position import Positions
 from regard.layers.state import Growing, State
@@ -20,7 +20,7 @@ class Sublayer(Protocol):
     """What a block is made of: self-attention, cross-attention, feed-forward."""
 
     def start(self, batch: int, source: Encoded | None) -> State: ...
-    def __call__(self, x: Tensor, state: State, sight: Sight) -> tuple[Tensor, State]: ...
+    def __call__(self, x: Tensor, state: State, inputs: AttentionInputs) -> tuple[Tensor, State]: ...
 
 
 class FeedForward(nn.Module):
@@ -35,7 +35,7 @@ class FeedForward(nn.Module):
     def start(self, batch: int, source: Encoded | None) -> None:
         return None
 
-    def forward(self, x: Tensor, state: None, sight: Sight) -> tuple[Tensor, None]:
+    def forward(self, x: Tensor, state: None, inputs: AttentionInputs) -> tuple[Tensor, None]:
         return self.W_2(self.units(self.activation(self.W_1(x)))), None
 
 
@@ -78,11 +78,11 @@ class Block(nn.Module):
     def start(self, batch: int, source: Encoded | None) -> tuple[State, ...]:
         return tuple(sublayer.start(batch, source) for sublayer in self._sublayers())
 
-    def forward(self, x: Tensor, state: tuple[State, ...], sight: Sight) -> tuple[Tensor, tuple[State, ...]]:
+    def forward(self, x: Tensor, state: tuple[State, ...], inputs: AttentionInputs) -> tuple[Tensor, tuple[State, ...]]:
         states = []
         for sublayer, residual, before in zip(self._sublayers(), self.residuals, state, strict=True):
             path = cast(NormBefore, residual)
-            y, after = sublayer(path.enter(x), before, sight)
+            y, after = sublayer(path.enter(x), before, inputs)
             x = path.leave(x, y)
             states.append(after)
         return self.hidden(x), tuple(states)
@@ -123,20 +123,20 @@ class Transformer(Layer[TransformerState]):
         steps, kept = x.shape[1], state.source_keep
         where, history = state.history.fed(steps, keep)  # (B, T)
         x = self.dropout(self.position(x, where, history.length))
-        sight = Sight(
-            history.view(steps, self.causal),
-            everywhere_kept(None if kept is None else kept.value),
-            self.position.turn(where, history.length),
-            history.each,
+        inputs = AttentionInputs(
+            history.mask(steps, self.causal),
+            padding_mask(None if kept is None else kept.value),
+            self.position.rotation(where, history.length),
+            history.group_size,
         )
         after = []
         for block, past in zip(self.blocks, state.blocks, strict=True):
-            x, now = block(x, past, sight)
+            x, now = block(x, past, inputs)
             after.append(now)
         return self.last_norm(x), TransformerState(history, kept, tuple(after))
 
 
 class CausalTransformer(Transformer):
-    """The same with the mask: nobody looks at what comes later."""
+    """A Transformer with the causal mask: nobody looks at what comes later."""
 
     causal = True

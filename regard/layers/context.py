@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.layers.attention import KeyValueAttention
-from regard.layers.history import everywhere_kept
+from regard.layers.history import padding_mask
 from regard.layers.layer import Encoded, Layer
 from regard.layers.recurrent import Stack
 from regard.layers.state import Growing, State, leaves, like
@@ -132,17 +132,17 @@ class AttendedContext(Layer[AttendedContextState]):
         assert source is not None
         cells = self.first_state(source.summary, self.decoder.start(batch))
         kept = None if source.keep is None else Growing(source.keep)
-        return AttendedContextState(cells, self.attention.read(source.vectors), kept)
+        return AttendedContextState(cells, self.attention.keys_values(source.vectors), kept)
 
     def forward(
         self, x: Float[Tensor, "B T D_in"], keep: Bool[Tensor, "B T"] | None, state: AttendedContextState
     ) -> tuple[Float[Tensor, "B T D"], AttendedContextState]:
         cells, memory, kept = state
-        view = everywhere_kept(None if kept is None else kept.value)
+        mask = padding_mask(None if kept is None else kept.value)
         outputs, contexts = [], []
         for t, x_t in enumerate(x.split(1, 1)):  # each (B, 1, D_in)
             query = self.decoder.last_hidden(cells)[:, None]  # s_{t−1} as (B, 1, D)
-            context = self.attention.look(query, memory, view)  # (B, 1, D_source)
+            context = self.attention.attend(query, memory, mask)  # (B, 1, D_source)
             real = None if keep is None else keep[:, t : t + 1]
             y, cells = self.decoder(torch.cat([x_t, context], -1), real, cells)
             outputs.append(y)

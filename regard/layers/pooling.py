@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.layers.attention import attend_to_inputs
-from regard.layers.history import everywhere_kept
+from regard.layers.history import padding_mask
 from regard.layers.layer import Encoded
 
 
@@ -39,5 +39,5 @@ class AttentionPooling(Pooling):
 
     def forward(self, encoded: Encoded) -> Float[Tensor, "B D"]:
         query = self.query.expand(len(encoded.vectors), 1, -1)  # (B, 1, D)
-        view = everywhere_kept(encoded.keep)
-        return self.attention.look(query, self.attention.read(encoded.vectors), view)[:, 0]
+        mask = padding_mask(encoded.keep)
+        return self.attention.attend(query, self.attention.keys_values(encoded.vectors), mask)[:, 0]

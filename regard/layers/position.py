@@ -13,32 +13,32 @@ from torch import Tensor, nn
 
 from regard.errors import UserError
 
-Turn: TypeAlias = tuple[Float[Tensor, "B T 1 e"], Float[Tensor, "B T 1 e"]]  # cos and sin of each angle, for every head
+Rotation: TypeAlias = tuple[Float[Tensor, "B T 1 e"], Float[Tensor, "B T 1 e"]]  # cos and sin, for every head
 
 
-class Clock:
-    """sin and cos of t · ω_i with ω_i = 10000^(−i/count), for every position t: one slow or fast hand for each i.
+class SinCos:
+    """sin and cos of t · ω_i with frequencies ω_i = 10000^(−i/n), i = 0 … n − 1, for every position t.
 
     Computed once for all positions up to a power of two, since a step asks for one row of it.
     """
 
-    def __init__(self, count: int) -> None:
-        self.count = count
+    def __init__(self, number: int) -> None:
+        self.number = number
         self._table: Tensor | None = None
 
-    def rows(self, where: Int[Tensor, "B T"], longest: int, like: Tensor) -> Float[Tensor, "B T E"]:
-        """[sin … cos …] at these positions, all below `longest`."""
+    def rows(self, where: Int[Tensor, "B T"], length: int, like: Tensor) -> Float[Tensor, "B T E"]:
+        """[sin … cos …] at these positions, all below `length`."""
         table = self._table
-        if table is None or len(table) < longest or table.dtype != like.dtype or table.device != like.device:
-            table = self._table = self._compute(1 << max(6, (longest - 1).bit_length()), like)
+        if table is None or len(table) < length or table.dtype != like.dtype or table.device != like.device:
+            table = self._table = self._compute(1 << max(6, (length - 1).bit_length()), like)
         return F.embedding(where, table)
 
     def _compute(self, positions: int, like: Tensor) -> Float[Tensor, "N E"]:
         precision = torch.promote_types(like.dtype, torch.float32)  # with 16 bits late positions would be rounded
-        hands = torch.exp(
-            -math.log(10000.0) * torch.arange(self.count, device=like.device, dtype=precision) / self.count
+        frequencies = torch.exp(
+            -math.log(10000.0) * torch.arange(self.number, device=like.device, dtype=precision) / self.number
         )
-        angles = torch.arange(positions, device=like.device, dtype=precision)[:, None] * hands
+        angles = torch.arange(positions, device=like.device, dtype=precision)[:, None] * frequencies
         return torch.cat([angles.sin(), angles.cos()], -1).to(like.dtype)
 
 
@@ -47,12 +47,12 @@ class Positions(nn.Module):
 
     longest: int | None = None  # how many there are; None: any number
 
-    def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"], longest: int) -> Float[Tensor, "B T D"]:
-        """What the first block reads; every position is below `longest`."""
+    def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"], length: int) -> Float[Tensor, "B T D"]:
+        """What the first block reads; every position is below `length`."""
         return x
 
-    def turn(self, where: Int[Tensor, "B T"], longest: int) -> Turn | None:
-        """What every block does to its queries and keys."""
+    def rotation(self, where: Int[Tensor, "B T"], length: int) -> Rotation | None:
+        """By how much every block rotates its queries and keys."""
         return None
 
 
@@ -64,7 +64,7 @@ class Learned(nn.Module):
         self.longest = longest
         self.table = nn.Parameter(torch.randn(longest, width) * 0.1)
 
-    def forward(self, where: Int[Tensor, "B T"], longest: int) -> Float[Tensor, "B T P"]:
+    def forward(self, where: Int[Tensor, "B T"], length: int) -> Float[Tensor, "B T P"]:
         try:
             return F.embedding(where, self.table)
         except IndexError:
@@ -82,11 +82,11 @@ class Sinusoid(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         assert width % 2 == 0  # one sine and one cosine each
-        self.clock = Clock(width // 2)
+        self.sin_cos = SinCos(width // 2)
         self.register_buffer("of_this_type", torch.zeros(0), persistent=False)  # follows the model's dtype and device
 
-    def forward(self, where: Int[Tensor, "B T"], longest: int) -> Float[Tensor, "B T P"]:
-        return self.clock.rows(where, longest, self.get_buffer("of_this_type"))
+    def forward(self, where: Int[Tensor, "B T"], length: int) -> Float[Tensor, "B T P"]:
+        return self.sin_cos.rows(where, length, self.get_buffer("of_this_type"))
 
 
 class Added(Positions):
@@ -97,8 +97,8 @@ class Added(Positions):
         self.encoding = encoding
         self.longest = encoding.longest
 
-    def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"], longest: int) -> Float[Tensor, "B T D"]:
-        return x + self.encoding(where, longest)
+    def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"], length: int) -> Float[Tensor, "B T D"]:
+        return x + self.encoding(where, length)
 
 
 class Concatenated(Positions):
@@ -109,32 +109,32 @@ class Concatenated(Positions):
         self.encoding = encoding
         self.longest = encoding.longest
 
-    def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"], longest: int) -> Float[Tensor, "B T D"]:
-        return torch.cat([x, self.encoding(where, longest)], -1)
+    def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"], length: int) -> Float[Tensor, "B T D"]:
+        return torch.cat([x, self.encoding(where, length)], -1)
 
 
 class Rotary(Positions):
-    """Queries and keys are turned by an angle t ω_i, so that q_t · k_s depends on t − s alone. (Su et al. 2021)
+    """Queries and keys are rotated by an angle t ω_i, so that q_t · k_s depends on t − s alone. (Su et al. 2021)
 
     That holds for the similarities that are dot products; an additive one sees both angles by themselves.
     """
 
     def __init__(self, head_width: int) -> None:
         super().__init__()
-        assert head_width % 2 == 0  # pairs are turned
-        self.clock = Clock(head_width // 2)
+        assert head_width % 2 == 0  # pairs are rotated
+        self.sin_cos = SinCos(head_width // 2)
         self.register_buffer("of_this_type", torch.zeros(0), persistent=False)
 
-    def turn(self, where: Int[Tensor, "B T"], longest: int) -> Turn:
-        rows = self.clock.rows(where, longest, self.get_buffer("of_this_type"))
+    def rotation(self, where: Int[Tensor, "B T"], length: int) -> Rotation:
+        rows = self.sin_cos.rows(where, length, self.get_buffer("of_this_type"))
         sin, cos = rows[:, :, None].chunk(2, -1)  # (B, T, 2e) → (B, T, 1, e) each
         return cos, sin
 
 
-def turned(x: Float[Tensor, "B T H M"], turn: Turn | None) -> Float[Tensor, "B T H M"]:
-    """Each pair (x_i, x_{i+M/2}) as a point in the plane, turned."""
-    if turn is None:
+def rotate(x: Float[Tensor, "B T H M"], rotation: Rotation | None) -> Float[Tensor, "B T H M"]:
+    """Each pair (x_i, x_{i+M/2}) as a point in the plane, rotated about the origin."""
+    if rotation is None:
         return x
-    cos, sin = turn
+    cos, sin = rotation
     left, right = x.chunk(2, -1)
     return torch.cat([left * cos - right * sin, right * cos + left * sin], -1)

@@ -18,10 +18,10 @@ class Part(ABC):
 
     @abstractmethod
     def map(self, function: Callable[[Tensor], Tensor]) -> "Part":
-        """The same with `function` applied to every tensor in it."""
+        """This part with `function` applied to every tensor in it."""
 
     @abstractmethod
-    def select(self, rows: "Rows") -> "Part":
+    def select(self, rows: "Beams") -> "Part":
         """What belongs to the chosen rows."""
 
 
@@ -33,23 +33,23 @@ else:
 S = TypeVar("S", bound=State)  # the state of one kind of layer or model
 
 
-class Rows:
-    """Which rows of a state are wanted, (G, K): the K in a line are of one group and go on sharing what they share.
+class Beams:
+    """Which rows of a state go on, (G, K): K beams of each group, which go on sharing what they share.
 
     A group is one source or one prompt that several rows continue. Rows of a group stand beside each other.
     """
 
     def __init__(self, chosen: Int[Tensor, " R"] | Int[Tensor, "G K"], before: int) -> None:
-        self.lines = chosen[:, None] if chosen.dim() == 1 else chosen
+        self.by_group = chosen[:, None] if chosen.dim() == 1 else chosen
         self.flat = chosen.flatten()
-        self.each = self.lines.shape[1]
+        self.group_size = self.by_group.shape[1]
         self._before = before  # how many rows the state has now
         self._groups: dict[int, Tensor | None] = {}
 
     def groups(self, number: int) -> Int[Tensor, " G"] | None:
         """Which of `number` groups are wanted; None: all of them as they are, so nothing need be copied."""
         if number not in self._groups:
-            wanted = self.lines[:, 0] // (self._before // number)
+            wanted = self.by_group[:, 0] // (self._before // number)
             same = len(wanted) == number and torch.equal(wanted, torch.arange(number, device=wanted.device))
             self._groups[number] = None if same else wanted
         return self._groups[number]
@@ -110,7 +110,7 @@ class Growing(Part):
     def map(self, function: Callable[[Tensor], Tensor]) -> "Growing":
         return Growing(function(self.value), self._axis)
 
-    def select(self, rows: Rows) -> "Growing":
+    def select(self, rows: Beams) -> "Growing":
         groups = rows.groups(len(self._buffer))
         if groups is None:
             return self
@@ -123,7 +123,7 @@ def _writable(buffer: Tensor) -> bool:
 
 
 def map_state(function: Callable[[Tensor], Tensor], state: State) -> State:
-    """The same state with `function` applied to every tensor in it."""
+    """The state with `function` applied to every tensor in it, under the same names."""
     if state is None:
         return None
     if isinstance(state, Tensor):
@@ -138,10 +138,10 @@ def select(state: State, rows: Int[Tensor, " R"] | Int[Tensor, "G K"]) -> State:
 
     K rows in a line must come from one group, such as the beams of one sentence; they share its source and their past.
     """
-    return _selected(state, Rows(rows, batch_size(state)))
+    return _selected(state, Beams(rows, batch_size(state)))
 
 
-def _selected(state: State, rows: Rows) -> State:
+def _selected(state: State, rows: Beams) -> State:
     if state is None:
         return None
     if isinstance(state, Tensor):
@@ -170,13 +170,13 @@ def leaves(state: State) -> list[Tensor]:
 
 
 def like(template: State, tensors: list[Tensor]) -> State:
-    """The inverse of `leaves`: the same structure with other tensors."""
+    """The inverse of `leaves`: the structure of the template with other tensors."""
     supply = iter(tensors)
     return map_state(lambda _: next(supply), template)
 
 
 def batch_size(state: State) -> int:
-    """How many rows a state holds. What stands first in a state has a line for each."""
+    """How many rows a state holds: the first part of every state has one entry for each."""
     while isinstance(state, tuple):
         state = next(part for part in state if part is not None)
     assert state is not None

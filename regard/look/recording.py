@@ -12,10 +12,10 @@ from torch import Tensor
 
 from regard.config.decoding import Search
 from regard.config.looking import Recording
-from regard.decode.batches import room_for
-from regard.decode.beam import Look, beam
+from regard.decode.batches import bucket_of
+from regard.decode.beam import Step, beam
+from regard.decode.caption import USUAL
 from regard.decode.choose import argmax
-from regard.decode.describe import LONGEST
 from regard.decode.stream import stream
 from regard.decode.translate import Plan
 from regard.errors import UserError
@@ -60,7 +60,7 @@ def of_translation(model: Model, tokenizers: Tokenizers, line: str, wishes: Reco
     reader, writer = tokenizers
     read = _read(reader, line)
     source = Source(read.ids[None].to(_device(model)))
-    made, tree = _answer(model, writer, source, 2 * room_for(len(read.tokens)) + 20, wishes)
+    made, tree = _answer(model, writer, source, 2 * bucket_of(len(read.tokens)) + 20, wishes)
     sequences = {SOURCE: read, WRITTEN: sequence(writer, [START, *made])}
     return _record("translator", sequences, _pass(model, source, [START], made, wishes), writer, tree)
 
@@ -70,7 +70,7 @@ def of_picture(
 ) -> Record:
     """A captioner reads a picture and writes its caption, step by step."""
     writer, source = tokenizers[1], Source(picture[None].to(_device(model)))
-    made, tree = _answer(model, writer, source, LONGEST, wishes)
+    made, tree = _answer(model, writer, source, USUAL, wishes)
     passed = _pass(model, source, [START], made, wishes)
     sequences = {WRITTEN: sequence(writer, [START, *made])}
     if weights := over_source(model):
@@ -202,21 +202,21 @@ class BeamTree:
         self._shown = shown
         self._rows = [-1]  # the node of each row
 
-    def __call__(self, look: Look) -> None:
+    def __call__(self, step: Step) -> None:
         """One step: which of the continuations went on, and which of the others came close."""
-        going = {place: row for row, place in enumerate(look.going.flatten().tolist())}
-        best = [part.flatten().tolist() for part in look.best]
+        going = {place: row for row, place in enumerate(step.going.flatten().tolist())}
+        best = [part.flatten().tolist() for part in step.best]
         nodes, taken = [-1] * len(going), set()
         for place, (total, token, log, parent) in enumerate(zip(*best, strict=True)):
             if total == -math.inf:
                 continue
-            ended = bool(look.ended.flatten()[place])
+            ended = bool(step.ended.flatten()[place])
             fate: Fate = "finished" if ended else "kept" if place in going else "pruned"
             taken.add((parent, token))
             node = self._add(Node(self._rows[parent], token, log, self._before(parent) + log, fate))
             if place in going:
                 nodes[going[place]] = node
-        for parent, token, log in self._close(look):
+        for parent, token, log in self._close(step):
             if (parent, token) not in taken:
                 self._add(Node(self._rows[parent], token, log, self._before(parent) + log, "pruned"))
         self._rows = nodes
@@ -228,8 +228,8 @@ class BeamTree:
     def _before(self, row: int) -> float:
         return self.nodes[self._rows[row]].total if self._rows[row] >= 0 else 0.0
 
-    def _close(self, look: Look) -> Iterator[tuple[int, int, float]]:
+    def _close(self, step: Step) -> Iterator[tuple[int, int, float]]:
         """The most probable continuations of every row."""
-        logs, tokens = look.logs.topk(min(self._shown, look.logs.shape[1]))
+        logs, tokens = step.logs.topk(min(self._shown, step.logs.shape[1]))
         for row, (several, named) in enumerate(zip(logs.tolist(), tokens.tolist(), strict=True)):
             yield from ((row, token, log) for token, log in zip(named, several, strict=True))

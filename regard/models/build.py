@@ -8,7 +8,7 @@ from torch import nn
 
 from regard import config
 from regard.errors import UserError
-from regard.layers.attention import CrossAttention, CrossAttentionByPlace, Heads, SelfAttention, attend_to_inputs
+from regard.layers.attention import CrossAttention, CrossAttentionByPlace, HeadShape, SelfAttention, attend_to_inputs
 from regard.layers.block import Block, CausalTransformer, FeedForward, NormAfter, NormBefore, Transformer
 from regard.layers.context import AttendedContext, Copied, FixedContext, Started
 from regard.layers.embedding import Embedding, Head, TiedHead
@@ -139,7 +139,7 @@ def recurrent(settings: config.Recurrent, inputs: int) -> Stack:
 def transformer(kind: type[Transformer], settings: config.Transformer, source_width: int | None = None) -> Transformer:
     """A stack of blocks; those of a decoder that has a source look at it too."""
     width, inner, similarity = settings.width, settings.inner or 4 * settings.width, settings.similarity
-    heads = Heads.of(width, settings.heads, settings.key_width or None, settings.value_width or None)
+    heads = HeadShape.of(width, settings.heads, settings.key_width or None, settings.value_width or None)
 
     def norm() -> nn.Module:
         return NORMS[settings.norm](width)

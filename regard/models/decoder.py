@@ -36,7 +36,7 @@ class Decoder(Model[State]):
         y, state = self._vectors(tokens, state, keep)
         return self.head(self.dropout(y), self.embedding), state
 
-    def read(
+    def prefill(
         self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B V"], State]:
         y, state = self._vectors(tokens, state, keep)

@@ -29,7 +29,7 @@ class EncoderDecoder(Model[State]):
     ) -> tuple[Float[Tensor, "B T V"], State]:
         return self.decoder(tokens, state, keep)
 
-    def read(
+    def prefill(
         self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B V"], State]:
-        return self.decoder.read(tokens, state, keep)
+        return self.decoder.prefill(tokens, state, keep)

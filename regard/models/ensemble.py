@@ -34,10 +34,10 @@ class Ensemble(Model[tuple[State, ...]]):
     ) -> tuple[Float[Tensor, "B T V"], tuple[State, ...]]:
         return _mean([member(tokens, part, keep) for member, part in zip(self.members, state, strict=True)])
 
-    def read(
+    def prefill(
         self, tokens: Int[Tensor, "B T"], state: tuple[State, ...], keep: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B V"], tuple[State, ...]]:
-        return _mean([member.read(tokens, part, keep) for member, part in zip(self.members, state, strict=True)])  # type: ignore[operator]
+        return _mean([member.prefill(tokens, part, keep) for member, part in zip(self.members, state, strict=True)])  # type: ignore[operator]
 
 
 def _mean(answers: Sequence[tuple[Float[Tensor, "..."], State]]) -> tuple[Float[Tensor, "..."], tuple[State, ...]]:

@@ -41,16 +41,16 @@ class Model(nn.Module, Generic[S]):
         """
         raise NotImplementedError
 
-    def read(
+    def prefill(
         self, tokens: Int[Tensor, "B T"], state: S, keep: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B V"], S]:
-        """`forward`, with the scores behind the last token alone: a prompt is read at once, and one answer wanted."""
+        """Prefill: `forward` over a whole prompt, with the scores behind its last token alone."""
         scores, state = self(tokens, state, keep)
         return scores[:, -1], state
 
     def step(self, token: Int[Tensor, " B"], state: S) -> tuple[Float[Tensor, "B V"], S]:
         """`forward` for one token."""
-        return self.read(token[:, None], state)
+        return self.prefill(token[:, None], state)
 
 
 def check_fed(tokens: Int[Tensor, "B T"], state: State) -> None:

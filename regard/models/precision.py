@@ -1,4 +1,4 @@
-"""Numbers for answering: how weights are kept once nothing is learnt any more.
+"""Quantisation: which numbers weights are kept in for answering, once nothing is learnt any more.
 
 One step multiplies few rows by every weight, so its time is the time to read the weights: fewer bytes, fewer seconds.
 """
@@ -67,7 +67,7 @@ class Transposed(nn.Module):
 
 
 def with_precision(model: Model, precision: str) -> Model:
-    """The same model, ready to answer: changed and handed back. It can no longer be trained."""
+    """The model quantised and ready to answer: changed and handed back. It can no longer be trained."""
     if precision not in PRECISIONS:
         raise unknown("precision", precision, PRECISIONS)
     for module in list(model.modules()):

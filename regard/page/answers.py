@@ -18,7 +18,7 @@ from regard.data.corpora.scenes import captioned
 from regard.data.images import as_pixels
 from regard.decode.choose import Choose, Sample, argmax
 from regard.decode.stream import stream
-from regard.decode.write import Unfolding
+from regard.decode.write import Detokenizer
 from regard.errors import UserError
 from regard.layers.tap import WRITTEN, layer_of, taps_of
 from regard.look.attribution import gradient_times_input, rollout, token_effects, value_norms
@@ -91,7 +91,7 @@ class Answers:
             seen[:] = [scores.softmax(-1)[0]]
             return chooser(scores, rows, made)
 
-        text, model = Unfolding(tokenizer, begun, ""), run.for_long_texts
+        text, model = Detokenizer(tokenizer, begun, ""), run.for_long_texts
         with self._patched(asked), torch.inference_mode():
             state = model.start()
         made = stream(model, torch.tensor([begun]), state, choose, limit=limit, stop=STOP)

@@ -37,7 +37,7 @@ from regard.data.files import read_lines
 from regard.data.images import Pixels, write_pictures
 from regard.data.material import Material
 from regard.data.tables import KEYED, ending, filled, from_keys, from_tabs
-from regard.decode.describe import describe
+from regard.decode.caption import caption
 from regard.disk import write_tensors
 from regard.errors import UserError
 from regard.folder import Folder
@@ -176,7 +176,7 @@ class CaptionsTask(Task):
         """A caption, and what people said of the picture."""
         (album, target), writer = valid, tokenizers[1]
         pictures = (torch.from_numpy(np.array(album.pixels[i])) for i in places)  # a copy: the disk's is read-only
-        for i, found in zip(places, describe(model, writer, pictures, search), strict=True):
+        for i, found in zip(places, caption(model, writer, pictures, search), strict=True):
             yield found[0].text, [writer.decode(target[j]) for j in range(album.first[i], album.first[i + 1])]
 
     def scores(self, said: Sequence[str], wanted: Sequence[Sequence[str]], cased: bool = True) -> dict[str, Score]:

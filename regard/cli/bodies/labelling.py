@@ -21,7 +21,7 @@ from regard.runs import load_run
 def caption(asked: CaptionCommand) -> int:
     search, run = asked.search, load_run(asked.run, precision=asked.precision, ensemble=asked.ensemble)
     pictures, again = tee(_pictures(asked.images, run.recipe.pictures.side))
-    found = run.describe(pictures, search)
+    found = run.caption(pictures, search)
     if asked.save is not None:
         paths_over_source(run.model)
     with output_to(None) as output:

@@ -1,4 +1,4 @@
-"""What a model says of pictures: translation from a picture."""
+"""Captions: what a model says of pictures, which is translation from a picture."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,10 +12,10 @@ from regard.decode.translate import Plan, Translation
 from regard.models.model import Model, Source
 from regard.text.tokenizer import Tokenizer
 
-LONGEST = 60  # tokens of a caption at most, where nobody said how many
+USUAL = 60  # tokens of a caption at most, where nobody said how many
 
 
-def describe(
+def caption(
     model: Model,
     tokenizer: Tokenizer,
     pictures: Iterable[UInt8[Tensor, "3 Y X"]],
@@ -27,6 +27,6 @@ def describe(
     plan, device = Plan(search, tokenizer), next(model.parameters()).device
 
     def answer(group: list[Tensor]) -> list[list[Translation]]:
-        return [plan.texts(found) for found in plan.search(model, Source(torch.stack(group).to(device)), LONGEST)]
+        return [plan.texts(found) for found in plan.search(model, Source(torch.stack(group).to(device)), USUAL)]
 
     return in_order(pictures, lambda picture: 1, answer, batch)

@@ -1,4 +1,4 @@
-"""A language model of attention, held to the length that it was trained with."""
+"""The context window: a language model of attention, held to the length that it was trained with."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -13,11 +13,6 @@ from regard.models.model import Model, Source, check_fed
 GAP = -1  # in place of a token: padding
 
 
-def within_reach(model: Model, length: int) -> Model:
-    """The language model as it should write and score texts of any length, if it was trained on rows of this one."""
-    return WithinReach(model, max(length, 2)).eval() if model.grows else model
-
-
 class WindowState(NamedTuple):
     """What the model remembers, and what it would have to read again."""
 
@@ -25,8 +20,8 @@ class WindowState(NamedTuple):
     recent: Int[Tensor, "B N"]  # the tokens read since it last began, GAP at padding
 
 
-class WithinReach(Model[WindowState]):
-    """After `reach` tokens the last half of them is read again from a new state, and so on.
+class ContextWindow(Model[WindowState]):
+    """A window that moves by half: after `length` tokens the last half of them is read again from a new state.
 
     Distances that never came in training are unknown to any kind of position. A model of 256 characters at a time lost
     1.37 nats a character up to there, 2.8 after 400 and 3.5 after 650.
@@ -34,10 +29,10 @@ class WithinReach(Model[WindowState]):
     Rows begin anew each for itself, so this is not for a beam, whose rows share what they have read.
     """
 
-    def __init__(self, model: Model, reach: int) -> None:
+    def __init__(self, model: Model, length: int) -> None:
         super().__init__()
         self.model = model
-        self.reach = reach
+        self.length = max(length, 2)
 
     def start(self, source: Source | None = None, batch: int = 1) -> WindowState:
         nothing = torch.zeros(batch, 0, dtype=torch.long, device=next(self.parameters()).device)
@@ -49,10 +44,10 @@ class WithinReach(Model[WindowState]):
         scores, state = self._piece_by_piece(self.model, tokens, state, keep)
         return torch.cat(scores, 1), state
 
-    def read(
+    def prefill(
         self, tokens: Int[Tensor, "B T"], state: WindowState, keep: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B V"], WindowState]:
-        scores, state = self._piece_by_piece(self.model.read, tokens, state, keep)
+        scores, state = self._piece_by_piece(self.model.prefill, tokens, state, keep)
         return scores[-1], state
 
     def _piece_by_piece(
@@ -64,10 +59,10 @@ class WithinReach(Model[WindowState]):
         left = tokens if keep is None else tokens.where(keep, GAP)
         found = []
         while left.shape[1]:
-            if recent.shape[1] == self.reach:
-                recent = recent[:, -(self.reach // 2) :]
-                _, inner = self.model.read(*_told(recent, self.model.start(batch=len(recent))))
-            now, left = left.tensor_split([self.reach - recent.shape[1]], 1)
+            if recent.shape[1] == self.length:
+                recent = recent[:, -(self.length // 2) :]
+                _, inner = self.model.prefill(*_told(recent, self.model.start(batch=len(recent))))
+            now, left = left.tensor_split([self.length - recent.shape[1]], 1)
             answer, inner = feed(*_told(now, inner))
             found.append(answer)
             recent = torch.cat([recent, now], 1)
