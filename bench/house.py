@@ -296,10 +296,12 @@ def _constants(files: list[File]) -> dict[str, set[str]]:
 
 def in_scripts(tree: Path, files: list[File]) -> dict[str, list[str]]:
     """The same of JavaScript: lines above 120, kinds compared, paths compared."""
-    kinds, taps = "|".join(map(re.escape, KINDS)), "|".join(map(re.escape, tap_words(files)))
+    plain, kinds, taps = ("|".join(map(re.escape, words)) for words in (PLAIN, KINDS, tap_words(files)))
     rules = {
         "lines above 120": re.compile(r".{121}"),
-        "kinds compared": re.compile(rf"[=!]== '({kinds})'|'({kinds})' [=!]==|includes\([^)]*kind"),
+        "kinds compared": re.compile(
+            rf"[=!]== '({plain})'|'({plain})' [=!]==|(kind|task|task\.name) [=!]== '({kinds})'|includes\([^)]*kind"
+        ),
         "paths compared": re.compile(rf"(ends|starts)With\('[._]?({taps})\.?'|-'\.({taps})'\.length"),
     }
     return {what: [f"{name}:{number}" for name, lines in scripts(tree).items() for number, line in enumerate(lines, 1)
@@ -350,7 +352,8 @@ def main(trees: list[Path]) -> None:
     """A column for each tree."""
     columns = [dict(report(tree)) for tree in trees]
     print(f"| measure |{' |' * len(columns)}\n|---|{'---|' * len(columns)}")
-    for what in dict.fromkeys(what for column in columns for what in column):
+    measures = dict.fromkeys(what for column in columns for what in column)
+    for what in sorted(measures, key=lambda what: 0 if what == "code lines" else 1 if what.startswith("·") else 2):
         print(f"| {what} | {' | '.join(column.get(what, '') for column in columns)} |")
 
 

@@ -108,7 +108,7 @@ def of_tatoeba(folder: Path) -> None:
 
 
 def of_house(folder: Path) -> None:
-    importlib.import_module("bench.house").main(tiny.ROOT)
+    importlib.import_module("bench.house").main([tiny.ROOT])
 
 
 APART = {"digests", "digest_work"}  # they compare this tree with another one, by minutes of work
