@@ -19,7 +19,7 @@ def test_equal_is_equal_to_the_bit_in_value_shape_and_type():
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ({"x": VALUES, "y": VALUES}, {"x": VALUES, "y": VALUES + 1}, "1 of 2 tensors (y …), largest difference 1.0e+00"),
+        ({"x": VALUES}, {"x": VALUES + 1}, "1 of 1 tensors (x …), largest difference 1.0e+00"),
         ({"x": VALUES}, {"x": VALUES, "y": VALUES}, "only newer: y"),
         ({"x": VALUES, "y": VALUES[0]}, {"x": VALUES}, "only older: y"),
         (text("loss 1.5 of 2"), text("loss 1.25 of 2"), "largest difference 2.5e-01"),
