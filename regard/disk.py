@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-from safetensors import SafetensorError
-from safetensors.torch import save_file
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from regard.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @contextmanager
@@ -51,8 +51,10 @@ def write_with(path: Path, write: Callable[[Path], object]) -> None:
         write(partial)
 
 
-def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
+def write_tensors(path: Path, tensors: dict[str, "Tensor"], metadata: dict[str, str] | None = None) -> None:
     """Tensors by name, whole or not at all."""
+    from safetensors import SafetensorError  # here, for a text is written without torch
+    from safetensors.torch import save_file
 
     def pour(partial: Path) -> None:
         try:

@@ -57,7 +57,20 @@ MAY_IMPORT = {
     },
     "__main__": {"cli"},
     "cli": {
-        *("errors", "progress", "disk", "config", "data", "decode", "look", "metrics", "tasks", "runs", "evaluate"),
+        *(
+            "errors",
+            "progress",
+            "disk",
+            "config",
+            "folder",
+            "data",
+            "decode",
+            "look",
+            "metrics",
+            "tasks",
+            "runs",
+            "evaluate",
+        ),
         *("train", "demo", "page", "lab"),
     },
 }

@@ -1,11 +1,8 @@
 """docs/training.md lists every setting with its values, its default and its docstring, and nothing else."""
 
-import ast
 import dataclasses
-import inspect
 import json
 import re
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -25,6 +22,7 @@ from regard.config import (
     Transformer,
     Vision,
 )
+from regard.config.settings import meanings
 from regard.folder import Folder
 
 PAGE = (Path(__file__).parent.parent / "docs/training.md").read_text(encoding="utf-8")
@@ -43,16 +41,6 @@ SECTIONS = {
     "a stack of Transformer blocks": Transformer,
 }
 LIMITS = {"minimum": "from {} up", "fraction": "0 up to 1", "above zero": "above 0", "probability": "0 to 1"}
-
-
-def meanings(kind: type) -> dict[str, str]:
-    """The docstring under each setting of a class; a setting without one is not there."""
-    body = ast.parse(inspect.getsource(kind)).body[0].body
-    found = {}
-    for setting, after in pairwise(body):
-        if isinstance(setting, ast.AnnAssign) and isinstance(after, ast.Expr):
-            found[setting.target.id] = inspect.cleandoc(after.value.value)
-    return found
 
 
 def values(hint: Any, limits: dict[str, Any]) -> str:

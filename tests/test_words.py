@@ -74,7 +74,7 @@ def mixed(words: list[str], options: list[list[str]]) -> list[list[str]]:
 
 def refusal(*words: str) -> str:
     with pytest.raises(UserError) as error:
-        parse(COMMANDS[words[0]], words[1:])
+        parse(COMMANDS[words[0]], words[1:]).ready()
     return str(error.value)
 
 
@@ -285,6 +285,7 @@ LOADED = "import sys; from regard.cli import main; main(sys.argv[1:]); sys.exit(
         ["lab", "permutaton"],
         ["train", "recipe.toml", "--train.stpes", "5"],
         ["train", "nothing.toml"],
+        ["translate", "nowhere"],
     ],
     ids=" ".join,
 )

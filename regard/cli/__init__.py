@@ -42,7 +42,9 @@ def _run(words: list[str]) -> int:
     if {"-h", "--help"} & {*(others[: others.index("--")] if "--" in others else others)}:
         print(help_for(kind), end="")
         return 0
-    return _do(parse(kind, others))
+    asked = parse(kind, others)
+    asked.ready()
+    return _do(asked)
 
 
 def _do(asked: Command) -> int:

@@ -20,6 +20,9 @@ class Command(Settings):
     old: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Options as they were called before: those spellings go on working."""
 
+    def ready(self) -> None:
+        """Refuses what is not on the disk, before anything is loaded to compute with it."""
+
     @classmethod
     def called(cls) -> str:
         return cls.__name__.removesuffix("Command").lower()

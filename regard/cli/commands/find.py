@@ -5,7 +5,8 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from regard.cli.command import Command, group, option, place
+from regard.cli.command import group, option, place
+from regard.cli.commands.shared import AboutRun
 from regard.config.looking import Effort
 from regard.errors import UserError
 
@@ -13,7 +14,7 @@ TERMINAL = "terminal"
 
 
 @dataclass(frozen=True, kw_only=True)
-class FindCommand(Command):
+class FindCommand(AboutRun):
     """Which cells and heads follow a property of the text, beyond chance, architecture and echo."""
 
     examples = """

@@ -58,6 +58,10 @@ class LookCommand(OnRun):
         if self.also and not self.on_page and (self.choice is None or self.choice.view != "gradients"):
             raise UserError("--also lays the gradients of several runs over each other; add --view gradients")
 
+    def ready(self) -> None:
+        if self.run.suffix != TRACE:
+            super().ready()
+
     @property
     def saved(self) -> bool:
         """What is looked at is a record in a file, without its run."""

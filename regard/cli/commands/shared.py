@@ -8,14 +8,24 @@ from regard.cli.command import STANDARD, Command, place
 from regard.cli.lines import at_terminal
 from regard.config.decoding import BATCH
 from regard.config.settings import at_least
+from regard.folder import Folder
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnRun(Command):
-    """Asks a run."""
+class AboutRun(Command):
+    """Is about a run."""
 
     run: Path = place("RUN")
     """The folder of a run."""
+
+    def ready(self) -> None:
+        Folder(self.run).read_config()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnRun(AboutRun):
+    """Asks a run."""
+
     precision: Literal["float32", "int8"] = "float32"
     """What weights are kept in."""
 

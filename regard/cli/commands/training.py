@@ -31,8 +31,8 @@ class TrainCommand(Command):
     """Where to keep the run; none: runs/NAME."""
     changes: dict[str, Any] = settings(Recipe)
 
-    def check(self) -> None:
-        _ = self.wanted  # a mistake in it is said before anything is computed
+    def ready(self) -> None:
+        _ = self.wanted
 
     @cached_property
     def wanted(self) -> Recipe | None:
