@@ -114,7 +114,7 @@ def small(name: str) -> dict[str, Any]:
     """Overrides that make the recipe's model tiny and its training short."""
     table = tomllib.loads((FOLDER / name).read_text())
     changes: dict[str, Any] = {"train.steps": 2, "train.batch": 256, "train.length": 16}
-    if not name.startswith("digits-"):  # writing answers takes most of the time
+    if name != "digits-sort.toml":  # writing answers takes most of the time, and one shows it
         changes["train.metric"] = "loss"
     if isinstance(table["model"], str):
         return changes

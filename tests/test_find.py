@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from shapes import unchecked
 from zoo import VOCABULARY, make
 
 import regard
@@ -122,6 +123,7 @@ def test_an_echo_of_the_input_is_no_memory(subject, text):
     assert "null" not in found.failed
 
 
+@unchecked()
 def test_shuffled_labels_are_not_found(subject, text, monkeypatch):
     """The label moved along in a hundred different ways has nothing to do with any unit."""
     monkeypatch.setattr("regard.look.find.ablation.LENGTH", 64)  # it is not what this test is about, and takes long
@@ -139,6 +141,7 @@ def test_shuffled_labels_are_not_found(subject, text, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["lm-lstm", "lm-transformer-rotary"])
+@unchecked()
 def test_nothing_is_found_in_an_untrained_model(name, text):
     tokenizer = Bytes()
     config = LanguageModel(Recurrent("lstm", width=12)) if name == "lm-lstm" else LanguageModel(tiny.BLOCKS)

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from shapes import unchecked
 from torch import Tensor
 from zoo import SEQ2SEQ, VOCABULARY, WRITES, begin, make, some_source, tokens
 
@@ -26,6 +27,7 @@ WAYS: dict[str, tuple[Choose, list[Rule]]] = {
 every_way = pytest.mark.parametrize(("choose", "rules"), WAYS.values(), ids=WAYS)
 
 
+@unchecked()
 def naive(model: Model, prompt: list[int], state: State, choose: Choose, rules: list[Rule], row: int) -> list[int]:
     """Row `row` alone: reads all again for each token, from the first state."""
     made: list[int] = []
