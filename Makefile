@@ -1,13 +1,23 @@
-# make test   sets up .venv from nothing, then checks and tests everything
-# make demo   trains a small translator in about 90 seconds and shows where it looks
-# make bench  speed and memory against named peers (docs/performance.md)
+# make test       sets up .venv from nothing, then checks and tests everything
+# make test-avx2  what depends on the processor once more, held to AVX2
+# make mutants    breaks the code on purpose, and shows which tests notice
+# make kills      kills trainings at random moments, and shows that they go on exactly
+# make demo       trains a small translator in about 90 seconds and shows where it looks
+# make bench      speed and memory against named peers (docs/performance.md)
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test quick check script demo bench clean
+.PHONY: test test-avx2 quick check script mutants kills demo bench clean
 
 test: check
 	$(BIN)/pytest -n auto
+
+# Kernels, 8 and 16 bits: a processor of many servers and laptops has neither AVX-512 nor its numbers.
+AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
+BY_PROCESSOR := laws references attention positions precision optim score train_in_parts train_going_on
+
+test-avx2: .venv/installed
+	$(AVX2) $(BIN)/pytest -n auto $(BY_PROCESSOR:%=tests/test_%.py)
 
 # What a commit runs: format, lint, types and the fastest tests, in about ten seconds.
 quick: check
@@ -23,6 +33,12 @@ script:
 	@if ! command -v npm > /dev/null; then echo "no npm here: the page's JavaScript is not checked"; \
 	elif [ node_modules/.package-lock.json -nt package.json ] || npm install --silent; then npm run --silent check; \
 	else echo "npm cannot fetch its tools here: the page's JavaScript is not checked"; fi
+
+mutants: .venv/installed
+	$(BIN)/python tests/break_on_purpose.py
+
+kills: .venv/installed
+	$(BIN)/python tests/kill_and_resume.py
 
 demo: .venv/installed
 	$(BIN)/regard demo

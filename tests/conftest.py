@@ -1,4 +1,4 @@
-"""Every test runs with the shapes in the signatures of layers, models and looks checked at each call."""
+"""Every test runs with the shapes in the signatures of these rooms checked at each call (but see shapes.py)."""
 
 import hypothesis
 import pytest
@@ -6,8 +6,9 @@ import torch
 from jaxtyping import install_import_hook
 
 # What these assert is told in full, as in a test.
-pytest.register_assert_rewrite("asking", "reading", "refusals", "tabs", "trainings", "typed")
-install_import_hook(["regard.layers", "regard.models", "regard.look"], "beartype.beartype")
+pytest.register_assert_rewrite("asking", "asserting", "reading", "refusals", "tabs", "trainings", "typed")
+CHECKED = [f"regard.{room}" for room in ("layers", "models", "decode", "look", "data")]
+install_import_hook(CHECKED, "beartype.beartype")
 
 hypothesis.settings.register_profile("regard", deadline=None, max_examples=8, derandomize=True, database=None)
 hypothesis.settings.load_profile("regard")

@@ -4,9 +4,6 @@ import gzip
 import lzma
 from pathlib import Path
 
-import pytest
-
-from regard.errors import UserError
 from regard.tasks import TASKS, held_in
 
 read_texts, read_pairs, read_labelled, read_tagged = (TASKS[n].read for n in ("text", "pairs", "labels", "tags"))
@@ -32,13 +29,6 @@ def pairs(where, split=None, skipped=None) -> list[tuple[str, str]]:
 
 def labelled(where, split=None, skipped=None) -> list[tuple[str, str]]:
     return list(read_labelled(where, split, skipped))
-
-
-def text_of(call) -> str:
-    with pytest.raises(UserError) as error:
-        call()
-    assert "\n" not in str(error.value)
-    return str(error.value)
 
 
 def kind_of(where, told=None) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 import zoo
+from asserting import text_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,13 +16,6 @@ from regard.config.upgrade import VERSION
 from regard.errors import UserError
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.toml"))
-
-
-def text_of(call) -> str:
-    with pytest.raises(UserError) as error:
-        call()
-    assert "\n" not in str(error.value)
-    return str(error.value)
 
 
 def written(folder: Path, text: str) -> Path:

@@ -9,7 +9,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from reading import documents, kind_of, labelled, pairs, read_pairs, read_texts, text_of, write
+from asserting import text_of
+from reading import documents, kind_of, labelled, pairs, read_pairs, read_texts, write
 
 from regard.data.corpora import registry
 from regard.data.corpora.registry import CORPORA

@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from reading import PACKED, documents, kind_of, labelled, pairs, text_of, write
+from asserting import text_of
+from reading import PACKED, documents, kind_of, labelled, pairs, write
 
 pytestmark = pytest.mark.usefixtures("here")
 NAMES = (

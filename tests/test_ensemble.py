@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from asserting import same, same_state
 from zoo import LANGUAGE_MODELS, MODELS, make, one_of, source_for, tokens
 
 from regard import LanguageModel, Model, Recurrent, State, build, select
@@ -31,15 +32,6 @@ def together(names: tuple[str, ...]) -> tuple[Ensemble, list[Model]]:
 
 def begin(model: Model, names: tuple[str, ...], batch: int) -> State:
     return model.start(source_for(names[0], batch), batch)
-
-
-def same(a: torch.Tensor, b: torch.Tensor) -> None:
-    torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-10)
-
-
-def same_state(a: State, b: State) -> None:
-    for left, right in zip(leaves(a), leaves(b), strict=True):
-        same(left, right)
 
 
 @pytest.mark.parametrize("name", MODELS)

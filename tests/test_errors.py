@@ -4,19 +4,12 @@ from functools import partial
 
 import pytest
 import torch
+from asserting import text_of
 
 import regard
-from regard import LanguageModel, Recurrent, Seq2Seq, Source, Transformer, UserError, Vision, build
+from regard import LanguageModel, Recurrent, Seq2Seq, Source, Transformer, Vision, build
 from regard.config import Classifier, Data, Recipe, Tagger, Train, Transducer
 from regard.layers.attention import attend_to_inputs
-
-
-def text_of(call) -> str:
-    with pytest.raises(UserError) as error:
-        call()
-    assert "\n" not in str(error.value)
-    return str(error.value)
-
 
 MISTAKES = {
     "width not divisible by heads": (

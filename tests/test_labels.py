@@ -9,12 +9,13 @@ import pytest
 import tiny
 import torch
 import zoo
+from asserting import text_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import kind_of, read_tagged
 
 import regard
-from regard import Source, UserError
+from regard import Source
 from regard.config import Data
 from regard.data import store
 from regard.data.batch import IGNORED, InStep
@@ -33,13 +34,6 @@ from regard.train.report import Report
 TEXTS = ["the tide comes in, and the boat isn't there", "a naïve café (1,234 times)"]
 TOKENIZERS = {kind: train_tokenizer(kind, TEXTS, size=300 if kind == "bpe" else None) for kind in KINDS}
 a_word = st.text(min_size=1, max_size=6).filter(lambda word: word.split() == [word])
-
-
-def text_of(call) -> str:
-    with pytest.raises(UserError) as found:
-        call()
-    assert "\n" not in str(found.value)
-    return str(found.value)
 
 
 # Names

@@ -4,6 +4,7 @@ from typing import get_args
 
 import pytest
 import torch
+from asserting import same, same_state
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
@@ -30,15 +31,6 @@ from regard.layers.tap import Role, layer_of, taps_of
 from regard.models.build import encoder_layer
 
 every_model = pytest.mark.parametrize("name", MODELS)
-
-
-def same(a: Tensor, b: Tensor, message: str = "") -> None:
-    torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-10, msg=lambda text: f"{message} {text}")
-
-
-def same_state(a: regard.State, b: regard.State) -> None:
-    for left, right in zip(leaves(a), leaves(b), strict=True):
-        same(left, right, "state")
 
 
 def by_steps(model: regard.Model, fed: Tensor, state: regard.State) -> tuple[Tensor, regard.State]:

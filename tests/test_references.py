@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
+from asserting import same
 from torch import nn
 
 from regard.layers.attention import (
@@ -28,10 +29,6 @@ def _in_float64():
     torch.set_default_dtype(torch.float64)
 
 
-def close(a, b):
-    torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-10)
-
-
 @torch.no_grad()
 def copy_cell(ours: Recurrent, theirs: nn.RNNBase, suffix: str) -> None:
     for parameter, name in [
@@ -53,11 +50,11 @@ def test_recurrent_layers(kind, steps):
     x = torch.randn(3, steps, 5)
     y, state = ours(x, None, ours.start(3))
     expected, last = theirs(x)
-    close(y, expected)
+    same(y, expected)
     last = last if isinstance(last, tuple) else (last,)
     for depth in range(2):
         for mine, other in zip(state[depth], last, strict=True):
-            close(mine, other[depth])
+            same(mine, other[depth])
 
 
 @pytest.mark.parametrize("kind", CELLS)
@@ -72,10 +69,10 @@ def test_bidirectional_layers_over_rows_of_different_length(kind):
     packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
     expected, last = theirs(packed)
     expected, _ = nn.utils.rnn.pad_packed_sequence(expected, batch_first=True)
-    close(y[keep], expected[keep])
+    same(y[keep], expected[keep])
     for direction in (0, 1):
         for mine, other in zip(state[direction], last if isinstance(last, tuple) else (last,), strict=True):
-            close(mine, other[direction])
+            same(mine, other[direction])
 
 
 @torch.no_grad()
@@ -112,13 +109,13 @@ def test_multi_head_self_attention(causal, padded):
         attn_mask=later if causal else None,
         need_weights=False,
     )
-    close(y, expected)
+    same(y, expected)
 
 
 def test_scaled_dot_product_of_inputs_used_directly():
     q, x = torch.randn(2, 4, 8), torch.randn(2, 5, 8)
     layer = attend_to_inputs(8, 8, "scaled")
-    close(layer.attend(q, layer.keys_values(x), Mask()), F.scaled_dot_product_attention(q, x, x))
+    same(layer.attend(q, layer.keys_values(x), Mask()), F.scaled_dot_product_attention(q, x, x))
 
 
 def test_keys_and_values_with_three_different_widths():
@@ -130,7 +127,7 @@ def test_keys_and_values_with_three_different_widths():
     weights = torch.softmax(q @ keys.transpose(1, 2) / math.sqrt(d_q), -1)
     y = layer.attend(q, layer.keys_values(x), Mask())
     assert y.shape == (2, 3, d_v)
-    close(y, weights @ values)
+    same(y, weights @ values)
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
@@ -160,6 +157,6 @@ def test_transformer_block(norm_first, activation, decoder):
     y, _ = ours(x, ours.start(2, encoded), AttentionInputs(Mask(causal=decoder), Mask()))
     if decoder:
         later = torch.ones(5, 5, dtype=torch.bool).triu(1)
-        close(y, theirs(x, source, tgt_mask=later))
+        same(y, theirs(x, source, tgt_mask=later))
     else:
-        close(y, theirs(x))
+        same(y, theirs(x))

@@ -3,6 +3,7 @@
 import pytest
 import tiny
 import torch
+from asserting import same
 from zoo import LANGUAGE_MODELS, make, tokens
 
 import regard
@@ -15,10 +16,6 @@ from regard.train.report import Report
 
 LENGTH, LONG = 6, 20
 every_one = pytest.mark.parametrize("name", [name for name in LANGUAGE_MODELS if "transformer" in name])
-
-
-def same(a: torch.Tensor, b: torch.Tensor) -> None:
-    torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-10)
 
 
 @every_one

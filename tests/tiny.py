@@ -137,7 +137,7 @@ def _run(words: list[str]) -> subprocess.CompletedProcess[str]:
         words, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=600)
         except subprocess.TimeoutExpired:
             process.terminate()  # a launcher ends its workers, where a kill would leave them behind
             out, err = process.communicate()
