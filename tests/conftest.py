@@ -7,8 +7,8 @@ from jaxtyping import install_import_hook
 
 # What these assert is told in full, as in a test.
 pytest.register_assert_rewrite("asking", "asserting", "reading", "refusals", "tabs", "trainings", "typed")
-CHECKED = [f"regard.{room}" for room in ("layers", "models", "decode", "look", "data")]
-install_import_hook(CHECKED, "beartype.beartype")
+install_import_hook(["regard.layers", "regard.models", "regard.look"], "beartype.beartype")
+install_import_hook(["regard.decode", "regard.data"], "shapes.arrays")
 
 hypothesis.settings.register_profile("regard", deadline=None, max_examples=8, derandomize=True, database=None)
 hypothesis.settings.load_profile("regard")
