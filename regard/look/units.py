@@ -35,6 +35,10 @@ class Unit(NamedTuple):
         """The path of the tap at which it is held still: a head by what it mixes, Σ_i a_{t,i} v_i."""
         return f"{self.path}.mixed" if self.head else self.path
 
+    def first(self, values: Tensor) -> Tensor:
+        """A view of what passes where it is held, the axis of units behind that of rows: (B, D, T) or (B, H, T, L)."""
+        return values if self.head else values.transpose(1, 2)
+
 
 def cells_in(seen: Trace) -> dict[str, int]:
     """Every tap of cells that was heard, and how many there are at it."""
@@ -80,14 +84,9 @@ def place_named(name: str, counts: Mapping[str, int]) -> tuple[str, int]:
 def clamped(unit: Unit, value: float = 0.0) -> Mapping[str, Listener]:
     """Edits for `patch`: a cell that always says `value`; a head that adds `value` to the sum, nothing if it is 0."""
 
-    def cell(values: Tensor) -> Tensor:
+    def held(values: Tensor) -> Tensor:
         values = values.clone()
-        values[..., unit.number] = value
+        unit.first(values)[:, unit.number] = value
         return values
 
-    def head(mixed: Tensor) -> Tensor:
-        mixed = mixed.clone()
-        mixed[:, unit.number] = value
-        return mixed
-
-    return {unit.held_at: head if unit.head else cell}
+    return {unit.held_at: held}

@@ -133,7 +133,7 @@ class Answers:
             layer = asked.head.partition("[")[0]
             path, seen = record.layer(layer)
             found: dict[str, Any] = {}
-            if f"{layer}.values" in taps_of(run.model):
+            if any(tap.role == "values" and layer_of(tapped) == layer for tapped, tap in taps_of(run.model).items()):
                 found["norms"] = value_norms(run.model, record, path)
             if seen.group != "cross":
                 found["rollout"] = rollout(record, seen.group)[None]

@@ -1,6 +1,7 @@
 """Mean ablation: the change of log p where a unit is held still, against other units like it; of a head, at zero."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -65,27 +66,24 @@ def changes(
 
 def _side_by_side(clamps: Sequence[Clamp], rows: int) -> Mapping[str, Listener]:
     """Edits under which group g of `rows` rows, counted from 1, has clamp g alone."""
-    by_path: dict[tuple[str, bool], list[tuple[int, Clamp]]] = {}
+    by_path: dict[str, list[tuple[int, Clamp]]] = {}
     for group, clamp in enumerate(clamps, 1):
-        by_path.setdefault((clamp.unit.held_at, clamp.unit.head), []).append((group, clamp))
+        by_path.setdefault(clamp.unit.held_at, []).append((group, clamp))
     edits: dict[str, Listener] = {}
-    for (path, head), members in by_path.items():
+    for path, members in by_path.items():
         lines = torch.cat([torch.arange(group * rows, (group + 1) * rows) for group, _ in members])
         numbers = torch.tensor([clamp.unit.number for _, clamp in members]).repeat_interleave(rows)
         held = torch.tensor([clamp.value for _, clamp in members]).repeat_interleave(rows)
 
-        def cells(values: Tensor, lines=lines, numbers=numbers, held=held) -> Tensor:  # type: ignore[no-untyped-def]
-            values = values.clone()
-            values[lines, :, numbers] = held[:, None].to(values)
-            return values
-
-        def heads(mixed: Tensor, lines=lines, numbers=numbers, held=held) -> Tensor:  # type: ignore[no-untyped-def]
-            mixed = mixed.clone()
-            mixed[lines, numbers] = held[:, None, None].to(mixed)
-            return mixed
-
-        edits[path] = heads if head else cells
+        edits[path] = partial(_hold, members[0][1].unit, (lines, numbers), held)
     return edits
+
+
+def _hold(unit: Unit, where: tuple[Tensor, Tensor], held: Tensor, values: Tensor) -> Tensor:
+    values = values.clone()
+    by_unit = unit.first(values)  # (B, D, T) or (B, H, T, L)
+    by_unit[where] = held.to(values).view(-1, *[1] * (by_unit.dim() - 2))
+    return values
 
 
 def densest(matters: Bool[np.ndarray, " N"], length: int, number: int = 1) -> Int[np.ndarray, " n"]:
