@@ -27,8 +27,7 @@ def test_text_appears_token_by_token(tab):
     tab.page.press("#text", "Enter")
     tab.until("location.hash.includes('day+9')")
     tab.ready()
-    tab.page.wait_for_timeout(100)
-    assert tab.page.evaluate("window.seen.size") > 3
+    tab.until("window.seen.size > 3")
 
 
 def test_an_alternative_can_be_taken(tab):
