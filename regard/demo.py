@@ -16,7 +16,7 @@ from regard.runs import load_run
 from regard.train.loop import train
 
 RECIPE = Recipe(
-    data=Data(train="phrases-short:french"),
+    data=Data(train="news:french"),
     text=Text(kind="words", shared=False),
     model=Seq2Seq(
         encoder=Recurrent("gru", width=128, layers=1, dropout=0.0, bidirectional=True),

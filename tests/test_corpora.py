@@ -1,5 +1,6 @@
 """Corpora, built in and real: what they hold, and which part of them is held out."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -13,8 +14,10 @@ from asserting import text_of
 from reading import documents, kind_of, labelled, pairs, read_pairs, read_texts, write
 
 from regard.data.corpora import registry
+from regard.data.corpora.phrases import notes_sentences
 from regard.data.corpora.registry import CORPORA
 from regard.data.examples import SPLITS, Pair, held_out, own_split
+from regard.demo import RECIPE as DEMO
 
 pytestmark = pytest.mark.usefixtures("here")
 REAL = Path(__file__).parents[2] / "shared" / "data"
@@ -67,12 +70,19 @@ def test_digits_are_the_same_on_every_machine():
     ]
 
 
-@pytest.mark.parametrize("name", ["phrases:french", "phrases:spanish"])
+@pytest.mark.parametrize("name", ["phrases:french", "phrases:spanish", "news:french", "news:spanish"])
 def test_phrases_are_pairs_and_no_phrase_is_in_two_parts(name):
     parts = {split: list(islice(read_pairs(name, split), 40)) for split in SPLITS}
     assert all(isinstance(pair, Pair) and pair.source and pair.target for part in parts.values() for pair in part)
     assert len({pair.source for part in parts.values() for pair in part}) == 120
     assert parts["test"] == list(islice(read_pairs(name, "test"), 40))
+
+
+def test_what_the_demo_is_asked_is_no_part_of_what_it_learns_from():
+    eating, signing = (phrase.source for phrase in notes_sentences("french"))
+    for pair in itertools.chain.from_iterable(map(CORPORA[DEMO.data.train].read, ("train", "valid"))):
+        assert pair.source != eating
+        assert signing.removesuffix(".") not in pair.source
 
 
 def test_phrases_come_to_an_end(monkeypatch):

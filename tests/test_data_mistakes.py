@@ -10,7 +10,7 @@ from reading import PACKED, documents, kind_of, labelled, pairs, write
 pytestmark = pytest.mark.usefixtures("here")
 NAMES = (
     "phrases:french, phrases:spanish, phrases-short:french, phrases-short:spanish, "
-    "digits:copy, digits:reverse, digits:sort"
+    "news:french, news:spanish, digits:copy, digits:reverse, digits:sort"
 )
 LATIN = "if it is Latin-1, convert it: iconv -f latin1 -t utf-8"
 MISTAKES = {

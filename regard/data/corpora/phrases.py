@@ -50,7 +50,12 @@ def split_words(text: str) -> tuple[str, ...]:
 
 
 def phrases(
-    language: Language, split: Split, seed: int = 0, shortest: int = SHORTEST, longest: int = LONGEST
+    language: Language,
+    split: Split,
+    seed: int = 0,
+    shortest: int = SHORTEST,
+    longest: int = LONGEST,
+    speaker: type[Speaker] = Speaker,
 ) -> Iterator[Phrase]:
     """Ever new sentence pairs of `shortest` to `longest` English words, a full stop counted; the same for a seed.
 
@@ -63,7 +68,7 @@ def phrases(
         raise unknown("split", split, SPLITS)
     if not SHORTEST <= shortest <= longest <= LONGEST:
         raise UserError(f"phrases have {SHORTEST} to {LONGEST} words, found shortest {shortest} and longest {longest}")
-    return _draw(WRITERS[language], SPLITS[split], Speaker(Random(seed)), range(shortest, longest + 1))
+    return _draw(WRITERS[language], SPLITS[split], speaker(Random(seed)), range(shortest, longest + 1))
 
 
 def _draw(writer: type[Writer], part: range, speaker: Speaker, lengths: range) -> Iterator[Phrase]:

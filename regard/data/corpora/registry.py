@@ -49,6 +49,14 @@ def _short_phrases(language: Literal["french", "spanish"], split: Split) -> Iter
         yield Pair(phrase.source, phrase.target)
 
 
+def _news(language: Literal["french", "spanish"], split: Split) -> Iterator[Pair]:
+    from regard.data.corpora.phrases import phrases
+    from regard.data.corpora.speaker import Reporter
+
+    for phrase in islice(phrases(language, split, longest=14, speaker=Reporter), SHORT_PHRASES[split]):
+        yield Pair(phrase.source, phrase.target)
+
+
 def _scenes(split: Split) -> Iterator[Captioned]:
     from regard.data.corpora.scenes import captioned
 
@@ -70,6 +78,8 @@ CORPORA: dict[str, BuiltIn] = {
         _pairs("phrases:spanish", "English phrases and their Spanish", _MADE, partial(_phrases, "spanish")),
         _pairs("phrases-short:french", "the same, of 3 to 14 words", _SHORT, partial(_short_phrases, "french")),
         _pairs("phrases-short:spanish", "the same, of 3 to 14 words", _SHORT, partial(_short_phrases, "spanish")),
+        _pairs("news:french", "the same, mostly of documents", _SHORT, partial(_news, "french")),
+        _pairs("news:spanish", "the same, mostly of documents", _SHORT, partial(_news, "spanish")),
         _pairs("digits:copy", "digits, to be said again", _DRAWN, partial(digits, "copy")),
         _pairs("digits:reverse", "digits, to be said backwards", _DRAWN, partial(digits, "reverse")),
         _pairs("digits:sort", "digits, to be put in order", _DRAWN, partial(digits, "sort")),

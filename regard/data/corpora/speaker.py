@@ -73,6 +73,10 @@ TENSES: tuple[tuple[Tense, int], ...] = (  # each with the words that it adds to
 class Speaker:
     """Makes up sentences. `spare` is how many more words there is room for, beyond those already decided on."""
 
+    brevity = 2.2  # how much short sentences are preferred; 1: not at all
+    states = 0.22  # how often a clause says what somebody or something is, or what was done to it
+    topics = 0.3  # how often what more is said of a document is what it is on
+
     def __init__(self, random: Random) -> None:
         self.random = random.random
         self.spare = 0
@@ -90,7 +94,7 @@ class Speaker:
 
     def sentence(self, lengths: range) -> Sentence:
         """Clauses one after another until a length is reached that was drawn beforehand, short ones more often."""
-        left = lengths[int(len(lengths) * self.random() ** 2.2)]
+        left = lengths[int(len(lengths) * self.random() ** self.brevity)]
         stop = left > 3 and self.random() < 0.5
         left -= stop
         clauses: list[Clause] = []
@@ -113,7 +117,7 @@ class Speaker:
         if self.afford(3, 0.06):
             speaker = self.agent(False)
             return Clause(speaker, self.pick(SAYING), "present", object=self.clause(TENSES))
-        if self.afford(1, 0.22):
+        if self.afford(1, self.states):
             return self.described(tenses) if self.random() < 0.5 else self.passive()
         if self.spare < 1 or self.random() < 0.2:
             verb, official = self.pick(INTRANSITIVE), False
@@ -211,13 +215,17 @@ class Speaker:
         if self.afford(1, 0.2):
             adjectives += (self.pick(noun.types),)
         after: Complement | Clause | None = None
-        if determiner and self.spare >= 2 and self.random() < 0.35:
+        if determiner and self.spare >= 2 and self.random() < self.detail(noun):
             after = self.modifier(noun, relative, owned=determiner.english[0] in OWNERS)
         return NounPhrase(determiner, plural, noun, adjectives, after)
 
+    def detail(self, noun: Noun) -> float:
+        """How often more is said of a noun, where there is room."""
+        return 0.35
+
     def modifier(self, noun: Noun, relative: bool, owned: bool) -> Complement | Clause | None:
         """What comes after a noun: of whom, from where, about what, or a relative clause."""
-        if noun.kind == "document" and self.afford(3, 0.3):
+        if noun.kind == "document" and self.afford(3, self.topics):
             power = self.pick(POWERS)
             if self.afford(len(power.english) - 2, 0.5):
                 return Complement(PREPOSITIONS["on"], power)
@@ -269,3 +277,12 @@ class Speaker:
         negated = self.afford(1, 0.2)
         by: list[Adjunct] = [Complement(PREPOSITIONS["by"], self.someone())] if self.afford(2, 0.35) else []
         return Clause(subject, verb, "passive", negated, None, (*by, *self.adjuncts("passive")))
+
+
+class Reporter(Speaker):
+    """Speaks as newspapers do: of agreements, laws and letters, what they are on, what was done to them and when."""
+
+    brevity, states, topics = 1.3, 0.5, 0.9
+
+    def detail(self, noun: Noun) -> float:
+        return 0.8 if noun.kind == "document" else 0.2
