@@ -78,6 +78,8 @@ LAWS: dict[str, tuple[int, Callable[[], Sequence[object]]]] = {  # what is count
     "modules above each other": (15, lambda: house.deepest(house.graph(HOUSE))),
     "modules that import each other": (0, lambda: house.cycles(house.graph(HOUSE, lazy=True))),
     "places that compare a kind": (10, lambda: house.kind_comparisons(HOUSE)),
+    "places that compare the path of a tap": (0, lambda: house.path_comparisons(HOUSE)),
+    "scripts that compare the path of a tap": (0, lambda: house.in_scripts(ROOT.parent, HOUSE)["paths compared"]),
 }
 FILES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 SCRIPTS = sorted(path.relative_to(ROOT) for path in (ROOT / "page" / "static").rglob("*.js"))
