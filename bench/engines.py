@@ -12,8 +12,9 @@ import regard
 from bench import peers
 from bench.peers import START, STOP
 from regard import config
-from regard.decode.beam import beam
+from regard.decode.beam import BeamSearch, beam
 from regard.decode.choose import argmax
+from regard.decode.rules import Bounds
 from regard.decode.stream import stream
 from regard.models.model import Model, Source
 from regard.models.precision import with_precision
@@ -88,9 +89,9 @@ def ours(shape: Shape, folder: Path, precision: str = "float32") -> Answer:
             state = model.start(Source(fed)) if translates else model.start(batch=len(fed))
             prompt = fed.new_full((len(fed), 1), START) if translates else fed
             if beams > 1:
-                found = beam(model, prompt, state, width=beams, limit=shape.writes, stop=STOP)
+                found = beam(model, prompt, state, BeamSearch(beam=beams, limit=shape.writes, stop=STOP))
                 return [row[0].tokens for row in found]
-            made = stream(model, prompt, state, argmax, limit=shape.writes, stop=STOP)
+            made = stream(model, prompt, state, argmax, Bounds(limit=shape.writes, stop=STOP))
             return torch.stack(list(made), 1).tolist()
 
     return answer

@@ -12,9 +12,9 @@ from zoo import MODELS, READS_TEXT, VOCABULARY, WRITES, begin, make, one_of, som
 
 import regard
 from regard import Source, UserError, select
-from regard.decode.beam import Hypothesis, average, beam, length_penalty, top
+from regard.decode.beam import BeamSearch, Hypothesis, beam, top
 from regard.decode.choose import argmax
-from regard.decode.rules import AtLeast, NoRepeatedNgram
+from regard.decode.rules import AtLeast, Bounds, NoRepeatedNgram
 from regard.decode.score import score
 from regard.decode.stream import stream
 from regard.layers.state import State
@@ -133,8 +133,8 @@ def test_rows_of_a_group_share_and_still_are_rows_of_their_own(name):
 def test_width_1_is_argmax(name, trained):
     model = model_of(name, trained)
     state = begin(model, name, 4)
-    found = beam(model, first(4), state, width=1, limit=7, stop=STOP)
-    streamed = torch.stack(list(stream(model, first(4), state, argmax, limit=7, stop=STOP)), 1).tolist()
+    found = beam(model, first(4), state, BeamSearch(beam=1, limit=7, stop=STOP))
+    streamed = torch.stack(list(stream(model, first(4), state, argmax, Bounds(limit=7, stop=STOP))), 1).tolist()
     for row, (only,) in zip(streamed, found, strict=True):
         assert only.tokens == (row[: row.index(STOP)] if STOP in row else row)
         assert only.finished == (STOP in row)
@@ -153,9 +153,11 @@ def test_as_wide_as_the_space_is_trying_everything(name, trained):
     padded = torch.tensor([[START, *s] + [0] * (limit - len(s)) for s in every])
     keep = torch.tensor([[True] * (1 + len(s)) + [False] * (limit - len(s)) for s in every])
     logs = score(model, padded, select(state, torch.zeros(len(every), dtype=torch.long)), keep).sum(1)
-    lengths = torch.tensor([average(len(s)) for s in every])
+    lengths = torch.tensor([len(s) for s in every])
     best = (logs / lengths).topk(20)
-    (found,) = beam(model, first(1), state, width=len(every), limit=limit, stop=STOP, length=average, wanted=20)
+    (found,) = beam(
+        model, first(1), state, BeamSearch(beam=len(every), limit=limit, stop=STOP, length_penalty="average", n_best=20)
+    )
     assert len({(*h.tokens, h.finished) for h in found}) == len(found)
     assert [h.score for h in found[:20]] == pytest.approx(best.values.tolist(), abs=1e-9)
     assert found[0].tokens == [token for token in every[best.indices[0]] if token != STOP]
@@ -168,9 +170,10 @@ def test_the_search_written_the_slow_way_finds_the_same(name, trained):
     model = model_of(name, trained)
     state = begin(model, name, 3)
     found = [slowly(model, select(state, torch.tensor([row])), 3, 8) for row in range(3)]
-    for length in (average, length_penalty(0.0), length_penalty(1.0)):
-        whole = beam(model, first(3), state, width=3, limit=8, stop=STOP, length=length, wanted=3)
-        early = beam(model, first(3), state, width=3, limit=8, stop=STOP, length=length)
+    penalties = {"average": lambda n: n, 0.0: lambda n: 1.0, 1.0: lambda n: (5 + n) / 6}
+    for penalty, length in penalties.items():
+        whole = beam(model, first(3), state, BeamSearch(beam=3, limit=8, stop=STOP, length_penalty=penalty, n_best=3))
+        early = beam(model, first(3), state, BeamSearch(beam=3, limit=8, stop=STOP, length_penalty=penalty))
         for row in range(3):
             expected = judged(found[row], length)
             exact([whole[row]], [expected])
@@ -182,7 +185,7 @@ def test_the_search_written_the_slow_way_finds_the_same(name, trained):
 def test_every_score_is_the_models_own(name, trained):
     model = model_of(name, trained)
     prompt, state = tokens(3, 4), begin(model, name, 3)
-    found = beam(model, prompt, state, width=4, limit=6, stop=STOP, length=average, wanted=4)
+    found = beam(model, prompt, state, BeamSearch(beam=4, limit=6, stop=STOP, length_penalty="average", n_best=4))
     for row, hypotheses in enumerate(found):
         for h in hypotheses:
             made = h.tokens + [STOP] * h.finished
@@ -200,12 +203,12 @@ def test_batched_is_single_with_sources_and_prompts_of_different_length(name, tr
     prompt, sizes = tokens(3, 4), [2, 4, 1]
     keep = torch.arange(4) >= 4 - torch.tensor(sizes)[:, None]
     state = model.start(source, batch=3)
-    together = beam(model, prompt, state, width=3, limit=6, stop=STOP, keep=keep, wanted=3)
+    together = beam(model, prompt, state, BeamSearch(beam=3, limit=6, stop=STOP, n_best=3), keep=keep)
     for row, size in enumerate(sizes):
         state = model.start(one_of(source, row))
         exact(
             [together[row]],
-            beam(model, prompt[row : row + 1, 4 - size :], state, width=3, limit=6, stop=STOP, wanted=3),
+            beam(model, prompt[row : row + 1, 4 - size :], state, BeamSearch(beam=3, limit=6, stop=STOP, n_best=3)),
         )
 
 
@@ -215,15 +218,12 @@ def test_cached_is_uncached(name, trained):
     model = model_of(name, trained)
     state = begin(model, name, 3)
     exact(
-        beam(model, first(3), state, width=3, limit=6, stop=STOP, wanted=3),
+        beam(model, first(3), state, BeamSearch(beam=3, limit=6, stop=STOP, n_best=3)),
         beam(
             Uncached(model),
             first(3),
             (torch.empty(3, 0, dtype=torch.long), state),
-            width=3,
-            limit=6,
-            stop=STOP,
-            wanted=3,
+            BeamSearch(beam=3, limit=6, stop=STOP, n_best=3),
         ),
     )
 
@@ -234,8 +234,8 @@ def test_what_must_appear_appears(name, trained):
     """And what is found is the model's own score, in batches as alone."""
     model = model_of(name, trained)
     state, must = begin(model, name, 2), [(5, 6, 5), (7,), (3, 3)]
-    options = {"width": 4, "limit": 9, "stop": STOP, "wanted": 2, "must": must}
-    found = beam(model, first(2), state, **options)
+    search = BeamSearch(beam=4, limit=9, stop=STOP, n_best=2, must=must)
+    found = beam(model, first(2), state, search)
     for row, hypotheses in enumerate(found):
         assert hypotheses
         for hypothesis in hypotheses:
@@ -244,20 +244,20 @@ def test_what_must_appear_appears(name, trained):
             fed = torch.tensor([[START, *hypothesis.tokens] + [STOP] * hypothesis.finished])
             alone = select(state, torch.tensor([row]))
             assert hypothesis.logs == pytest.approx(score(model, fed, alone)[0].tolist(), abs=1e-9)
-        exact([hypotheses], beam(model, first(1), select(state, torch.tensor([row])), **options))
+        exact([hypotheses], beam(model, first(1), select(state, torch.tensor([row])), search))
 
 
 def test_a_constraint_as_wide_as_the_space_is_trying_everything():
     model, wide = model_of("lm-gru", True), VOCABULARY**3
-    (every,) = beam(model, first(1), model.start(), width=wide, limit=3, stop=STOP, wanted=wide)
-    (found,) = beam(model, first(1), model.start(), width=wide, limit=3, stop=STOP, must=[(4, 5)])
+    (every,) = beam(model, first(1), model.start(), BeamSearch(beam=wide, limit=3, stop=STOP, n_best=wide))
+    (found,) = beam(model, first(1), model.start(), BeamSearch(beam=wide, limit=3, stop=STOP, must=[(4, 5)]))
     best = next(one for one in every if (4, 5) in zip(one.tokens, one.tokens[1:], strict=False))
     exact([found[:1]], [[best]])
 
 
 def test_what_cannot_appear_gives_nothing():
     model = model_of("lm-gru", False)
-    assert beam(model, first(1), model.start(), width=3, limit=2, stop=STOP, must=[(4, 5, 6)]) == [[]]
+    assert beam(model, first(1), model.start(), BeamSearch(beam=3, limit=2, stop=STOP, must=[(4, 5, 6)])) == [[]]
 
 
 @pytest.mark.parametrize("size", [5, 64, 1000, 4097])
@@ -272,10 +272,9 @@ def test_the_two_stage_top_is_topk(size):
 
 def test_rules_hold_in_every_hypothesis():
     model = model_of("lm-lstm", True)
-    found = beam(
-        model, first(2), model.start(batch=2), width=5, limit=9, stop=STOP, wanted=5,
-        rules=[NoRepeatedNgram(2), AtLeast(4, STOP, 1)],
-    )  # fmt: skip
+    rules = [NoRepeatedNgram(2), AtLeast(4, STOP, 1)]
+    search = BeamSearch(beam=5, limit=9, stop=STOP, n_best=5, rules=rules)
+    found = beam(model, first(2), model.start(batch=2), search)
     for hypothesis in found[0] + found[1]:
         pairs = list(zip([START, *hypothesis.tokens], hypothesis.tokens, strict=False))
         assert len(set(pairs)) == len(pairs)
@@ -285,12 +284,14 @@ def test_rules_hold_in_every_hypothesis():
 
 def test_a_beam_wider_than_the_vocabulary_and_one_narrower_than_what_is_wanted():
     model = model_of("lm-gru", False)
-    (found,) = beam(model, first(1), model.start(), width=4 * VOCABULARY, limit=2, stop=STOP, wanted=4 * VOCABULARY)
+    (found,) = beam(
+        model, first(1), model.start(), BeamSearch(beam=4 * VOCABULARY, limit=2, stop=STOP, n_best=4 * VOCABULARY)
+    )
     assert len(found) == 4 * VOCABULARY
     with pytest.raises(
         UserError, match=r"a beam must be at least as wide as the answers wanted \(3\), found 2; widen it"
     ):
-        beam(model, first(1), model.start(), width=2, limit=2, stop=STOP, wanted=3)
+        beam(model, first(1), model.start(), BeamSearch(beam=2, limit=2, stop=STOP, n_best=3))
 
 
 def test_a_shared_source_is_not_copied():

@@ -7,6 +7,7 @@ from zoo import LANGUAGE_MODELS, MODELS, make, one_of, source_for, tokens
 
 from regard import LanguageModel, Model, Recurrent, State, build, select
 from regard.decode.choose import argmax
+from regard.decode.rules import Bounds
 from regard.decode.stream import stream
 from regard.errors import UserError
 from regard.layers.state import leaves, map_state
@@ -136,7 +137,8 @@ def test_it_decodes_like_any_model():
     model, prompt = make("lm-lstm"), tokens(3, 4)
     both = Ensemble([model, make("lm-lstm")])
     one, two = (
-        torch.stack(list(stream(some, prompt, some.start(batch=3), argmax, limit=9, stop=-1))) for some in (model, both)
+        torch.stack(list(stream(some, prompt, some.start(batch=3), argmax, Bounds(limit=9, stop=-1))))
+        for some in (model, both)
     )
     assert one.equal(two)
 

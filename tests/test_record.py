@@ -12,7 +12,7 @@ from zoo import CAPTIONERS, IN_STEP, LANGUAGE_MODELS, SEQ2SEQ, SOURCE_VOCABULARY
 
 from regard import UserError
 from regard.config.looking import Recording
-from regard.decode.beam import beam
+from regard.decode.beam import BeamSearch, beam
 from regard.decode.score import score
 from regard.disk import write_tensors
 from regard.layers.tap import SOURCE, WRITTEN
@@ -156,7 +156,9 @@ def test_steps_read_like_one_pass():
 @pytest.mark.parametrize("name", ["lm-gru", "lm-transformer-none", "lm-lstm"])
 def test_the_tree_holds_every_answer_with_its_score(name):
     model, tree = make(name), BeamTree()
-    (found,) = beam(model, torch.tensor([[START]]), model.start(), width=4, limit=6, stop=STOP, wanted=4, watch=tree)
+    (found,) = beam(
+        model, torch.tensor([[START]]), model.start(), BeamSearch(beam=4, limit=6, stop=STOP, n_best=4), watch=tree
+    )
     ends = []
     for node in tree.nodes:
         if node.fate != "finished":
@@ -180,9 +182,9 @@ def test_the_tree_holds_every_answer_with_its_score(name):
 def test_watching_changes_nothing():
     model = make("lm-gru")
     state = model.start(batch=3)
-    options = {"width": 3, "limit": 5, "stop": STOP, "wanted": 3}
+    search = BeamSearch(beam=3, limit=5, n_best=3)
     first = torch.full((3, 1), START)
-    assert beam(model, first, state, **options) == beam(model, first, state, **options, watch=lambda look: None)
+    assert beam(model, first, state, search) == beam(model, first, state, search, watch=lambda step: None)
 
 
 def test_the_worst_error_of_the_coding():

@@ -6,6 +6,7 @@ from shapes import unchecked
 from zoo import MODELS, VOCABULARY, begin, make, tokens
 
 from regard import select
+from regard.decode.rules import Bounds
 from regard.decode.score import score
 from regard.decode.stream import stream
 from regard.errors import UserError
@@ -60,7 +61,7 @@ def test_the_score_of_what_is_streamed_is_what_it_was_chosen_by():
         return best
 
     prompt = tokens(3, 4)
-    made = list(stream(model, prompt, model.start(batch=3), choose, limit=6, stop=-1))
+    made = list(stream(model, prompt, model.start(batch=3), choose, Bounds(limit=6, stop=-1)))
     found = score(model, torch.cat([prompt, torch.stack(made, 1)], 1), model.start(batch=3))
     torch.testing.assert_close(found[:, 3:], torch.stack(chosen_by, 1), rtol=1e-9, atol=1e-10)
 

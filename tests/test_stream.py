@@ -10,7 +10,7 @@ from zoo import SEQ2SEQ, VOCABULARY, WRITES, begin, make, some_source, tokens
 
 from regard import Model, Source, State, select
 from regard.decode.choose import Choose, Sample, argmax
-from regard.decode.rules import AtLeast, Never, NoRepeatedNgram, RepetitionPenalty, Rule
+from regard.decode.rules import AtLeast, Bounds, Never, NoRepeatedNgram, RepetitionPenalty, Rule
 from regard.decode.stream import stream
 from regard.errors import UserError
 
@@ -79,7 +79,7 @@ def test_stream_is_a_loop_without_a_cache_row_by_row(name, choose, rules):
     prompt = tokens(8, 6)
     prompt[keep] = torch.cat(prompts)
     state = begin(model, name, 8)
-    found = texts(list(stream(model, prompt, state, choose, limit=LIMIT, stop=STOP, rules=rules, keep=keep)))
+    found = texts(list(stream(model, prompt, state, choose, Bounds(limit=LIMIT, stop=STOP, rules=rules), keep=keep)))
     for row in range(8):
         first = select(state, torch.tensor([row]))
         assert found[row] == naive(model.model, prompts[row].tolist(), first, choose, rules, row), f"row {row}"
@@ -99,13 +99,12 @@ def test_batched_is_single_with_sources_of_different_length(name):
         prompt,
         model.start(Source(source.content, keep)),
         Sample(range(5), temperature=2.0),
-        limit=LIMIT,
-        stop=STOP,
+        Bounds(limit=LIMIT, stop=STOP),
     )
     for row, text in enumerate(texts(list(together))):
         alone = model.start(Source(source.content[row : row + 1, keep[row]]))
         assert texts(
-            list(stream(model, prompt[:1], alone, Sample([row], temperature=2.0), limit=LIMIT, stop=STOP))
+            list(stream(model, prompt[:1], alone, Sample([row], temperature=2.0), Bounds(limit=LIMIT, stop=STOP)))
         ) == [text]
 
 
@@ -131,7 +130,7 @@ def test_rows_that_have_stopped_leave_once_they_are_a_quarter():
     lengths = [4, 2, 6, 3, 6, 5, 6, 6]
     script = [[3] * (length - 1) + [STOP] + [5] * (8 - length) for length in lengths]
     model = Scripted(script)
-    made = list(stream(model, tokens(8, 3), model.start(batch=8), argmax, limit=9, stop=STOP))
+    made = list(stream(model, tokens(8, 3), model.start(batch=8), argmax, Bounds(limit=9, stop=STOP)))
     assert texts(made) == [row[:length] for row, length in zip(script, lengths, strict=True)]
     everyone = list(range(8))
     assert model.calls == [
@@ -153,7 +152,7 @@ def test_a_choice_is_told_which_rows_it_chooses_for():
         return argmax(scores, rows, made)
 
     model = Scripted(script)
-    list(stream(model, tokens(3, 2), model.start(batch=3), choose, limit=9, stop=STOP))
+    list(stream(model, tokens(3, 2), model.start(batch=3), choose, Bounds(limit=9, stop=STOP)))
     assert asked == [([0, 1, 2], 0), ([1, 2], 1), ([1, 2], 2), ([1], 3)]
 
 
@@ -167,7 +166,7 @@ def test_rules_see_what_is_written_and_not_padding():
     model = Scripted([[3, 4, STOP], [STOP, 5, 5], [6, 7, 8]])
     prompt = torch.tensor([[9, 9, 1], [9, 3, 3], [4, 5, 6]])
     keep = torch.tensor([[0, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=torch.bool)
-    list(stream(model, prompt, model.start(batch=3), argmax, limit=3, stop=STOP, rules=[rule], keep=keep))
+    list(stream(model, prompt, model.start(batch=3), argmax, Bounds(limit=3, stop=STOP, rules=[rule]), keep=keep))
     assert seen == [
         [[-1, -1, 1], [-1, 3, 3], [4, 5, 6]],
         [[-1, -1, 1, 3], [4, 5, 6, 6]],
@@ -178,10 +177,10 @@ def test_rules_see_what_is_written_and_not_padding():
 @torch.no_grad()
 def test_the_prompt_is_read_in_one_pass_and_the_last_token_is_not_fed():
     model = Watched(make("lm-lstm"))
-    made = list(stream(model, tokens(2, 7), model.start(batch=2), argmax, limit=4, stop=-1))
+    made = list(stream(model, tokens(2, 7), model.start(batch=2), argmax, Bounds(limit=4, stop=-1)))
     assert len(made) == 4
     assert model.calls == [(2, 7), (2, 1), (2, 1), (2, 1)]
-    assert list(stream(model, tokens(2, 7), model.start(batch=2), argmax, limit=0, stop=STOP)) == []
+    assert list(stream(model, tokens(2, 7), model.start(batch=2), argmax, Bounds(limit=0, stop=STOP))) == []
 
 
 @every_model
@@ -194,7 +193,7 @@ def test_a_state_can_be_streamed_twice(name):
     seeds = ([1, 2, 3], [4, 5, 6])
 
     def streams():
-        return (stream(model, last, state, Sample(some), limit=8, stop=-1) for some in seeds)
+        return (stream(model, last, state, Sample(some), Bounds(limit=8, stop=-1)) for some in seeds)
 
     one, other = (torch.stack(list(made)) for made in streams())
     assert not one.equal(other)
@@ -210,7 +209,7 @@ def test_no_history_of_gradients_is_kept_and_the_callers_mode_is_its_own():
         recorded.append(scores.requires_grad)
         return argmax(scores, rows, made)
 
-    for _ in stream(model, tokens(2, 3), model.start(batch=2), choose, limit=3, stop=-1):
+    for _ in stream(model, tokens(2, 3), model.start(batch=2), choose, Bounds(limit=3, stop=-1)):
         assert torch.is_grad_enabled()
         assert not torch.is_inference_mode_enabled()
     assert recorded == [False] * 3
@@ -221,7 +220,7 @@ def test_yielded_tokens_are_not_written_to_later():
     model = make("lm-lstm")
     taken, kept = [], []
     sample = Sample(range(6), temperature=3.0)
-    for token in stream(model, tokens(6, 2), model.start(batch=6), sample, limit=12, stop=STOP):
+    for token in stream(model, tokens(6, 2), model.start(batch=6), sample, Bounds(limit=12, stop=STOP)):
         taken.append(token)
         kept.append(token.clone())
     assert torch.stack(taken).equal(torch.stack(kept))
@@ -231,11 +230,13 @@ def test_yielded_tokens_are_not_written_to_later():
 def test_at_least_and_nothing_left_to_say():
     model = Scripted([[STOP] * 9, [3, STOP] * 4 + [3]])
     rules: list[Rule] = [AtLeast(3, STOP, begin=2)]
-    found = texts(list(stream(model, tokens(2, 2), model.start(batch=2), argmax, limit=9, stop=STOP, rules=rules)))
+    found = texts(
+        list(stream(model, tokens(2, 2), model.start(batch=2), argmax, Bounds(limit=9, stop=STOP, rules=rules)))
+    )
     assert [len(text) for text in found] == [4, 4]
     rules = [lambda scores, written: scores.new_full(scores.shape, -math.inf)]
     for choose in (argmax, Sample(range(2), top_k=3), Sample(range(2), top_p=0.5, min_p=0.1)):
-        made = list(stream(model, tokens(2, 2), model.start(batch=2), choose, limit=9, stop=STOP, rules=rules))
+        made = list(stream(model, tokens(2, 2), model.start(batch=2), choose, Bounds(limit=9, stop=STOP, rules=rules)))
         assert texts(made) == [[STOP], [STOP]], "a row with nothing left to say stops"
 
 
@@ -243,11 +244,11 @@ def test_padding_on_the_right_is_refused():
     model = make("lm-lstm")
     keep = torch.tensor([[True, True], [True, False]])
     with pytest.raises(UserError) as error:
-        next(stream(model, tokens(2, 2), model.start(batch=2), argmax, limit=3, stop=STOP, keep=keep))
+        next(stream(model, tokens(2, 2), model.start(batch=2), argmax, Bounds(limit=3, stop=STOP), keep=keep))
     assert str(error.value) == "prompts of different length must be padded on the left, found padding at the end of one"
 
 
 def test_a_position_table_that_is_too_short_is_the_models_own_error():
     model = make("lm-transformer-learned")
     with pytest.raises(UserError, match="32"):
-        list(stream(model, tokens(1, 30), model.start(), argmax, limit=9, stop=-1))
+        list(stream(model, tokens(1, 30), model.start(), argmax, Bounds(limit=9, stop=-1)))

@@ -3,32 +3,44 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.decode.constraints import Constraints, Phrase, as_tensors
-from regard.decode.rules import NOTHING, Rule, apply
+from regard.decode.rules import NOTHING, Bounds, apply
 from regard.errors import UserError
 from regard.layers.state import State, select
 from regard.models.model import Model
 
-Length: TypeAlias = Callable[[int], float]  # what a sum of log-probabilities over n tokens is divided by; grows with n
 
+@dataclass(frozen=True, kw_only=True)
+class BeamSearch(Bounds):
+    """What a beam search is to find."""
 
-def average(n: int) -> float:
-    """log p / n."""
-    return n
+    beam: int
+    """K: how many hypotheses of each row are followed at once."""
+    n_best: int = 1
+    """How many answers must be settled, the best first."""
+    length_penalty: float | Literal["average"] = 0.6
+    """α of ((5 + n) / 6)^α, which divides Σ log p of n tokens: 0 prefers short answers; "average": n itself.
 
+    (Wu et al. 2016)
+    """
+    must: Sequence[Phrase] = ()
+    """Phrases that must appear: an answer has all of them, and there may be none."""
 
-def length_penalty(alpha: float) -> Length:
-    """log p / ((5 + n) / 6)^α: 0 prefers short answers, 1 is nearly the average. (Wu et al. 2016)"""
-    return lambda n: float(((5 + n) / 6) ** alpha)
+    def __post_init__(self) -> None:
+        if not 1 <= self.n_best <= self.beam:
+            raise UserError(
+                f"a beam must be at least as wide as the answers wanted ({self.n_best}), found {self.beam}; widen it"
+            )
 
-
-USUAL = length_penalty(0.6)
+    def length(self, n: int) -> float:
+        """What Σ log p of n tokens is divided by; it grows with n."""
+        return n if self.length_penalty == "average" else float(((5 + n) / 6) ** self.length_penalty)
 
 
 @dataclass(frozen=True)
@@ -78,14 +90,13 @@ Watch: TypeAlias = Callable[[Step], None]
 class Found:
     """What has been found for one row of the batch."""
 
-    width: int
-    wanted: int
-    found: list[Hypothesis] = field(default_factory=list)
+    n_best: int
+    hypotheses: list[Hypothesis] = field(default_factory=list)
 
     def settled(self, bound: float) -> bool:
         """Whether nothing that scores at most `bound` can change the hypotheses wanted."""
-        best = sorted((hypothesis.score for hypothesis in self.found), reverse=True)[: self.wanted]
-        return len(best) == self.wanted and best[-1] >= bound
+        best = sorted((hypothesis.score for hypothesis in self.hypotheses), reverse=True)[: self.n_best]
+        return len(best) == self.n_best and best[-1] >= bound
 
 
 @torch.inference_mode()
@@ -93,38 +104,30 @@ def beam(
     model: Model,
     prompt: Int[Tensor, "B T"],
     state: State,
+    search: BeamSearch,
     *,
-    width: int,
-    limit: int,
-    stop: int,
-    wanted: int = 1,
-    length: Length = USUAL,
-    rules: Sequence[Rule] = (),
-    must: Sequence[Phrase] = (),
     keep: Bool[Tensor, "B T"] | None = None,
     watch: Watch | None = None,
 ) -> list[list[Hypothesis]]:
-    """For each row of the batch its answers, best first: at most `width`, the first `wanted` of them settled.
+    """For each row of the batch its answers, best first: at most `beam`, the first `n_best` of them settled.
 
-    Of all continuations of K hypotheses the K best go on; one that stops takes one of the K places for good, so width 1
-    is argmax. A search ends when its places are taken, or when what goes on can no longer win: a sum of log p only
+    Of all continuations of K hypotheses the K best go on; one that stops takes one of the K places for good, so a beam
+    of 1 is argmax. A search ends when its places are taken, or when what goes on can no longer win: a sum of log p only
     falls, so divided by the greatest length it can reach it bounds every score to come. Nothing better is missed.
-    The prompt is read in one pass; `keep` is False at padding, which stands on the left. With phrases that `must`
-    appear, an answer has all of them, and there may be none. `watch` is told of each step.
+    The prompt is read in one pass; `keep` is False at padding, which stands on the left. `watch` is told of each step.
     """
-    if not 1 <= wanted <= width:
-        raise UserError(f"a beam must be at least as wide as the answers wanted ({wanted}), found {width}; widen it")
-    searches = [Found(width, wanted) for _ in prompt]
+    width, limit, stop, rules = search.beam, search.limit, search.stop, search.rules
+    found = [Found(search.n_best) for _ in prompt]
     lines = list(range(len(prompt)))  # the search that each group of rows belongs to
     steps: list[Backpointers] = []
-    constraints = Constraints(must, stop, len(prompt)) if must else None
+    constraints = Constraints(search.must, stop, len(prompt)) if search.must else None
     written = prompt if keep is None else prompt.where(keep, NOTHING)
     sums = torch.zeros(len(prompt), 1, device=prompt.device)  # (G, k)
     scores, state = model.prefill(prompt, state, keep)  # (G · k, V)
     for made in range(1, limit + 1):
         own = scores.log_softmax(-1)
         ranked = apply(rules, own, written) if rules else own
-        places_left = [width - len(searches[line].found) for line in lines]
+        places_left = [width - len(found[line].hypotheses) for line in lines]
         if constraints is None:
             best = _continued(ranked, own, sums, places_left, width)
         else:
@@ -134,11 +137,10 @@ def beam(
         for row in (ended & (sums > -math.inf)).flatten().nonzero()[:, 0].tolist():
             if constraints and not constraints.met(int(best.parents.flatten()[row]), int(best.tokens.flatten()[row])):
                 continue
-            hypothesis = _hypothesis(steps, best, row, stop, length)
-            searches[lines[row // sums.shape[1]]].found.append(hypothesis)
+            found[lines[row // sums.shape[1]]].hypotheses.append(_hypothesis(steps, best, row, search))
         sums = sums.masked_fill(ended, -math.inf)
-        longest = max(length(made + 1), length(limit))
-        over = [searches[line].settled(top / longest) for line, top in zip(lines, sums.amax(1).tolist(), strict=True)]
+        longest = max(search.length(made + 1), search.length(limit))
+        over = [found[line].settled(top / longest) for line, top in zip(lines, sums.amax(1).tolist(), strict=True)]
         sums = sums.masked_fill(torch.tensor(over, device=sums.device)[:, None], -math.inf)
         rows = _going(sums)
         if watch:
@@ -156,7 +158,7 @@ def beam(
         if rules:
             written = torch.cat([written.index_select(0, parents), tokens[:, None]], 1)
         scores, state = model.step(tokens, select(state, parents.view_as(rows)))
-    return [sorted(search.found, key=lambda hypothesis: -hypothesis.score) for search in searches]
+    return [sorted(one.hypotheses, key=lambda hypothesis: -hypothesis.score) for one in found]
 
 
 def _continued(ranked: Tensor, own: Tensor, sums: Tensor, places_left: list[int], width: int) -> Candidates:
@@ -205,7 +207,7 @@ def _going(sums: Float[Tensor, "G K"]) -> Int[Tensor, "g k"]:
     return order + groups[:, None] * sums.shape[1]
 
 
-def _hypothesis(steps: list[Backpointers], best: Candidates, row: int, stop: int, length: Length) -> Hypothesis:
+def _hypothesis(steps: list[Backpointers], best: Candidates, row: int, search: BeamSearch) -> Hypothesis:
     """The continuation in one row, followed back to the prompt."""
     total, token, log, parent = (part.flatten()[row].item() for part in best)
     tokens, logs = [int(token)], [float(log)]
@@ -213,5 +215,7 @@ def _hypothesis(steps: list[Backpointers], best: Candidates, row: int, stop: int
         tokens.append(step.tokens[int(parent)])
         logs.append(step.logs[int(parent)])
         parent = step.parents[int(parent)]
-    finished = token == stop
-    return Hypothesis(tokens[:0:-1] if finished else tokens[::-1], total / length(len(logs)), logs[::-1], finished)
+    finished = token == search.stop
+    return Hypothesis(
+        tokens[:0:-1] if finished else tokens[::-1], total / search.length(len(logs)), logs[::-1], finished
+    )

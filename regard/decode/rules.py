@@ -12,12 +12,22 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regard.errors import UserError
+from regard.special import STOP
 
 # scores (R, V), written (R, T): the prompt and all made since, NOTHING at padding → scores (R, V); changes no argument
 Rule: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
 NOTHING = -1  # stands in `written` where no token is; only on the left
 ANYTHING = -2  # matches every token
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """How far writing goes: `limit` tokens at most, `stop` included, which ends it; and only what the rules leave."""
+
+    limit: int
+    stop: int = STOP
+    rules: Sequence[Rule] = ()
 
 
 def apply(rules: Sequence[Rule], scores: Float[Tensor, "R V"], written: Int[Tensor, "R T"]) -> Float[Tensor, "R V"]:

@@ -1,14 +1,14 @@
 """One token after the other, as they are made."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.decode.choose import Choose
-from regard.decode.rules import NOTHING, Rule, apply
+from regard.decode.rules import NOTHING, Bounds, apply
 from regard.errors import UserError
 from regard.layers.state import State, select
 from regard.models.model import Model
@@ -20,13 +20,11 @@ def stream(
     prompt: Int[Tensor, "B T"],
     state: State,
     choose: Choose,
+    bounds: Bounds,
     *,
-    limit: int,
-    stop: int,
-    rules: Sequence[Rule] = (),
     keep: Bool[Tensor, "B T"] | None = None,
 ) -> Iterator[Int[Tensor, " B"]]:
-    """y_t = choose(rules(scores_t)), fed back, until every row has stopped or `limit` tokens are made.
+    """y_t = choose(rules(scores_t)), fed back, until every row has stopped or as many tokens are made as may be.
 
     The prompt is read in one pass; `keep` is False at padding, which stands on the left. Each token is `stop` in rows
     that have stopped before. They leave the batch once they are a quarter of it, so that nobody computes for them.
@@ -34,12 +32,13 @@ def stream(
     """
     if keep is not None and not keep[:, -1].all():
         raise UserError("prompts of different length must be padded on the left, found padding at the end of one")
+    stop, rules = bounds.stop, bounds.rules
     written = prompt if keep is None else prompt.where(keep, NOTHING)
     everyone = prompt.new_full((len(prompt),), stop)
     rows = torch.arange(len(prompt), device=prompt.device)  # those still computed
     stopped = 0  # how many had stopped at the last token
     token = everyone
-    for made in range(limit):
+    for made in range(bounds.limit):
         scores, state = model.step(token, state) if made else model.prefill(prompt, state, keep)
         if rules:
             scores = _stop_if_all_forbidden(apply(rules, scores, written), stop)

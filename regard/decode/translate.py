@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.config.decoding import Search
 from regard.decode.batches import BATCH, bucket_of, in_order, padded
-from regard.decode.beam import Hypothesis, Length, Watch, average, beam, length_penalty
+from regard.decode.beam import BeamSearch, Hypothesis, Watch, beam
 from regard.decode.rules import AtLeast, Never, NoRepeatedNgram, Rule
 from regard.errors import UserError
 from regard.models.model import Model, Source
@@ -87,13 +87,8 @@ class Plan:
     """A search in tokens, whatever the source. Answers begin with the prefix, and then with `begin`."""
 
     def __init__(self, search: Search, tokenizer: Tokenizer, begin: Sequence[int] = ()) -> None:
-        self.width, self.wanted = search.beam, search.n_best
-        self.tokenizer = tokenizer
+        self.asked, self.tokenizer = search, tokenizer
         self.prompt = [START, *tokenizer.encode(search.prefix), *begin]
-        self.length: Length = (
-            average if isinstance(search.length_penalty, str) else length_penalty(float(search.length_penalty))
-        )
-        self.max_length = search.max_length
         self.must = tuple(spelled(tokenizer, phrase) for phrase in search.must)
         wanted = sum(map(len, self.must))
         if search.max_length and wanted > search.max_length:
@@ -106,12 +101,12 @@ class Plan:
 
     def texts(self, found: Sequence[Hypothesis]) -> list[Translation]:
         """The hypotheses wanted, as text."""
-        made = [((*self.prompt[1:], *one.tokens), one) for one in found[: self.wanted]]
+        made = [((*self.prompt[1:], *one.tokens), one) for one in found[: self.asked.n_best]]
         return [Translation(self.tokenizer.decode(ids), one.score, ids, tuple(one.logs)) for ids, one in made]
 
     def limit(self, longest: int | None, usual: int) -> int:
         """How many tokens may be made, stop included, where nobody said how many and so many are usual."""
-        most, prefix = self.max_length or usual, len(self.prompt) - 1
+        most, prefix = self.asked.max_length or usual, len(self.prompt) - 1
         if longest is not None:
             most = min(most, longest)  # start is read as well, the last token made is not
         if most <= prefix:
@@ -122,10 +117,15 @@ class Plan:
     def search(self, model: Model, source: Source, usual: int, watch: Watch | None = None) -> list[list[Hypothesis]]:
         """What was found for each row of a source; `usual` tokens at most, where nobody said how many."""
         prompt = torch.tensor([self.prompt] * len(source.content), device=source.content.device)
-        found = beam(
-            model, prompt, model.start(source), width=self.width, wanted=self.wanted, stop=STOP, length=self.length,
-            limit=self.limit(model.longest, usual), rules=self.rules, must=self.must, watch=watch,
-        )  # fmt: skip
+        search = BeamSearch(
+            beam=self.asked.beam,
+            n_best=self.asked.n_best,
+            length_penalty=self.asked.length_penalty,
+            limit=self.limit(model.longest, usual),
+            rules=self.rules,
+            must=self.must,
+        )
+        found = beam(model, prompt, model.start(source), search, watch=watch)
         if not all(found):
             raise UserError(
                 "what must appear found no place in a translation; allow a larger max_length or fewer rules"

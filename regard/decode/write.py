@@ -11,9 +11,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.config.decoding import Writing
-from regard.decode.beam import beam
+from regard.decode.beam import BeamSearch, beam
 from regard.decode.choose import Choose, Sample, argmax
-from regard.decode.rules import NoRepeatedNgram, RepetitionPenalty, Rule
+from regard.decode.rules import Bounds, NoRepeatedNgram, RepetitionPenalty, Rule
 from regard.decode.stream import stream
 from regard.layers.state import select
 from regard.models.model import Model
@@ -132,7 +132,7 @@ def _streamed(
             )
         texts = [Detokenizer(tokenizer, read, writing.stop) for _ in rows]
         shared = select(state, torch.zeros(len(rows), dtype=torch.long, device=device))
-        made = stream(model, fed[:, -1:].expand(len(rows), 1), shared, choose, limit=limit, stop=STOP, rules=rules)
+        made = stream(model, fed[:, -1:].expand(len(rows), 1), shared, choose, Bounds(limit=limit, rules=rules))
         for tokens in made:
             for row, text, token in zip(rows, texts, tokens.tolist(), strict=True):
                 if new := text.add(token):
@@ -149,16 +149,8 @@ def _searched(
     model: Model, tokenizer: Tokenizer, read: list[int], limit: int, writing: Writing
 ) -> Generator[tuple[int, str], None, bool]:
     fed = torch.tensor([read], device=next(model.parameters()).device)
-    (found,) = beam(
-        model,
-        fed,
-        model.start(),
-        width=writing.beam,
-        wanted=writing.number,
-        limit=limit,
-        stop=STOP,
-        rules=_rules(writing),
-    )
+    search = BeamSearch(beam=writing.beam, n_best=writing.number, limit=limit, rules=_rules(writing))
+    (found,) = beam(model, fed, model.start(), search)
     for row, one in enumerate(found[: writing.number]):
         text = Detokenizer(tokenizer, read, writing.stop)
         yield row, "".join([*map(text.add, one.tokens), text.end()])

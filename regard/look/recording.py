@@ -13,9 +13,10 @@ from torch import Tensor
 from regard.config.decoding import Search
 from regard.config.looking import Recording
 from regard.decode.batches import bucket_of
-from regard.decode.beam import Step, beam
+from regard.decode.beam import BeamSearch, Step, beam
 from regard.decode.caption import USUAL
 from regard.decode.choose import argmax
+from regard.decode.rules import Bounds
 from regard.decode.stream import stream
 from regard.decode.translate import Plan
 from regard.errors import UserError
@@ -45,11 +46,11 @@ def of_text(model: Model, tokenizers: Tokenizers, text: str, wishes: Recording =
     if limit > 0 and wishes.beam > 1:
         with torch.inference_mode():
             fed, start = torch.tensor([begun], device=device), model.start()
-            ((best, *_),) = beam(model, fed, start, width=wishes.beam, limit=limit, stop=STOP, watch=tree)
+            ((best, *_),) = beam(model, fed, start, BeamSearch(beam=wishes.beam, limit=limit), watch=tree)
         made = [*best.tokens, *[STOP] * best.finished]
     elif limit > 0:
         fed = torch.tensor([begun], device=device)
-        made = [int(token) for token in stream(model, fed, model.start(), argmax, limit=limit, stop=STOP)]
+        made = [int(token) for token in stream(model, fed, model.start(), argmax, Bounds(limit=limit))]
     made = [*wishes.begin, *made]
     passed = _pass(model, None, read, made, wishes)
     return _record("language model", {WRITTEN: sequence(tokenizer, [*read, *made])}, passed, tokenizer, tree.nodes)

@@ -17,6 +17,7 @@ from regard.config.looking import Recording
 from regard.data.corpora.scenes import captioned
 from regard.data.images import as_pixels
 from regard.decode.choose import Choose, Sample, argmax
+from regard.decode.rules import Bounds
 from regard.decode.stream import stream
 from regard.decode.write import Detokenizer
 from regard.errors import UserError
@@ -94,7 +95,7 @@ class Answers:
         text, model = Detokenizer(tokenizer, begun, ""), run.for_long_texts
         with self._patched(asked), torch.inference_mode():
             state = model.start()
-        made = stream(model, torch.tensor([begun]), state, choose, limit=limit, stop=STOP)
+        made = stream(model, torch.tensor([begun]), state, choose, Bounds(limit=limit))
         while True:
             with self._patched(asked):
                 token = next(made, None)
