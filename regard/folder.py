@@ -66,13 +66,13 @@ class Folder:
         """Encoded examples."""
         return self.path / "tokens" / part
 
-    def look(self, step: int) -> Path:
+    def snapshot(self, step: int) -> Path:
         """Weights at one look at the held-out part, kept for a mean."""
         return self.path / "looks" / f"{step:08}.safetensors"
 
-    def forget_looks(self, wanted: Iterable[int]) -> None:
-        """Deletes the weights of looks that no mean will need."""
-        kept = {self.look(step) for step in wanted}
+    def forget_snapshots(self, wanted: Iterable[int]) -> None:
+        """Deletes the weights that no mean will need."""
+        kept = {self.snapshot(step) for step in wanted}
         for path in (self.path / "looks").glob("*.safetensors"):
             if path not in kept:
                 path.unlink()

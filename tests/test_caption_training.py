@@ -139,7 +139,7 @@ def test_a_run_that_stopped_goes_on_bit_for_bit(name, tmp_path):
     for _ in range(4):
         stopped.update()
         if stopped.progress.step == 3:
-            stopped.look()
+            stopped.evaluate()
     stopped.checkpoint()
     train(None, tmp_path / "other/run", Report(quiet=True))
     here, there = (tiny.load_file(tmp_path / name / "run/model.safetensors") for name in ("one", "other"))

@@ -3,7 +3,6 @@
 import json
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import tiny
@@ -22,10 +21,10 @@ from regard.evaluate.loss import Objective, by_student_forcing
 from regard.folder import Folder
 from regard.runs import load_run
 from regard.tasks.text import ROWS
-from regard.train import loop
-from regard.train.checkpoint import Progress
+from regard.train import progress
 from regard.train.loop import Training
 from regard.train.parallel import World
+from regard.train.progress import Progress
 from regard.train.report import Report
 
 # Learning
@@ -166,7 +165,7 @@ def test_the_loss_is_the_sum_of_minus_log_p():
 
 
 def test_early_stopping(tmp_path, monkeypatch):
-    monkeypatch.setattr(loop, "better", lambda metric, new, old: old is None)
+    monkeypatch.setattr(progress, "better", lambda metric, new, old: old is None)
     plan = recipe(tmp_path, "lm-rnn", steps=100, evaluate=2, patience=3)
     for _ in range(2):  # once stopped it stays so
         quietly(plan, tmp_path / "run")
@@ -175,24 +174,22 @@ def test_early_stopping(tmp_path, monkeypatch):
 
 
 def test_the_best_weights_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(loop, "better", lambda metric, new, old: old is None)
+    monkeypatch.setattr(progress, "better", lambda metric, new, old: old is None)
     quietly(recipe(tmp_path, "lm-rnn", steps=12, evaluate=4), tmp_path / "run")
     assert round(judge(tmp_path / "run")["loss"], 5) == held_out_losses(tmp_path / "run")[0]
 
 
 @pytest.mark.parametrize("average_of", ["last", "best"])
 def test_which_looks_are_kept_for_a_mean(average_of):
-    training = SimpleNamespace(
-        progress=Progress(looks=((5, 2.0), (10, 1.0), (15, 3.0))), settings=Train(average=3, average_of=average_of)
-    )
-    kept = Training._kept_looks(training, (20, 2.5))
+    so_far = Progress(step=20, snapshots=((5, 2.0), (10, 1.0), (15, 3.0)))
+    kept = so_far.evaluated(2.5, Train(average=3, average_of=average_of)).snapshots
     assert {step for step, _ in kept} == ({10, 15, 20} if average_of == "last" else {5, 10, 20})
 
 
 def test_the_mean_of_the_last_looks(tmp_path):
     quietly(recipe(tmp_path, "lm-lstm", steps=20, evaluate=5, average=3), tmp_path / "run")
     folder = Folder(tmp_path / "run")
-    looks = [load_file(folder.look(step)) for step in (10, 15, 20)]
+    looks = [load_file(folder.snapshot(step)) for step in (10, 15, 20)]
     mean = load_file(folder.weights)
     for key in mean:
         torch.testing.assert_close(mean[key], torch.stack([look[key] for look in looks]).mean(0))

@@ -1,7 +1,7 @@
 """Everything that training needs to go on exactly where it stopped, as one file that holds tensors and JSON only."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
@@ -12,28 +12,9 @@ from regard.disk import write_tensors
 from regard.errors import UserError
 from regard.layers.state import State, leaves
 from regard.train.parallel import shared_like, whole
+from regard.train.progress import Progress
 
 VERSION = 1
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run has come. Learning rate, batches and random numbers all follow from `step`."""
-
-    step: int = 0
-    best: float | None = None
-    best_step: int = 0
-    without_better: int = 0
-    tokens: int = 0
-    seconds: float = 0.0
-    looks: tuple[tuple[int, float], ...] = field(default=())  # steps whose weights are kept for the mean, their metric
-    loss: float = 0.0  # sum and number of training losses since the log's last entry
-    losses: int = 0
-
-    @classmethod
-    def from_json(cls, text: str) -> "Progress":
-        values = json.loads(text)
-        return cls(**{**values, "looks": tuple(map(tuple, values["looks"]))})
 
 
 def tensors_of(model: nn.Module, optimiser: torch.optim.Optimizer, carried: State) -> dict[str, Tensor]:

@@ -1,20 +1,19 @@
 """The training loop: one for every model, every kind of data, one process or many."""
 
-import dataclasses
 import math
 import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from regard.config import Recipe, to_table
+from regard.config import Recipe
 from regard.config.decoding import Search
 from regard.data.batch import Batch
 from regard.disk import write_tensors
@@ -26,16 +25,16 @@ from regard.layers.state import State, leaves, like, map_state
 from regard.runs import Run, load_run
 from regard.tasks import reasons, spread
 from regard.train.allocator import keep_freed_memory
-from regard.train.checkpoint import Checkpoint, Progress, load_checkpoint, mean_of, save_checkpoint, tensors_of
+from regard.train.checkpoint import Checkpoint, load_checkpoint, mean_of, save_checkpoint, tensors_of
+from regard.train.opening import open_folder
 from regard.train.optim import optimiser, rate_at
 from regard.train.parallel import World, device_of, gathered, precision_of, whole, world
-from regard.train.prepare import prepare
+from regard.train.progress import Progress
 from regard.train.report import Board, Report, draw_curve
 from regard.weights import fill, fill_some
 
 ANSWERS = 500  # held-out examples that are answered at a look
 ARGMAX = Search(beam=1)
-SMALLER_IS_BETTER = ("loss",)
 
 
 class Interrupted(Exception):
@@ -50,7 +49,7 @@ def train(recipe: Recipe | None, path: Path, report: Report | None = None) -> Ru
     with world() as ours:
         if not ours.leads:
             report = Report(quiet=True)
-        ours.first(lambda: _open(folder, recipe, report))
+        ours.first(lambda: open_folder(folder, recipe, report))
         run = load_run(folder.path)
         training = Training(run, ours, report)
         with training.stoppable():
@@ -59,61 +58,11 @@ def train(recipe: Recipe | None, path: Path, report: Report | None = None) -> Ru
         return run
 
 
-def _open(folder: Folder, recipe: Recipe | None, report: Report) -> None:
-    """Prepares a new run, or checks that an old one is the one meant."""
-    folder.sweep()
-    if not folder.config.exists():
-        if recipe is None:
-            folder.read_config()  # says that this is no run
-            return
-        report.say(
-            f"preparing {recipe.data.train if isinstance(recipe.data.train, str) else ', '.join(recipe.data.train)}"
-        )
-        prepare(folder, recipe)
-    elif recipe is not None:
-        there = folder.read_config()
-        _same(to_table(there), to_table(recipe), folder.path)
-        settings = dataclasses.replace(recipe.train, steps=recipe.train.steps or there.train.steps)
-        if there.train != settings:
-            folder.write_config(dataclasses.replace(there, train=settings))
-
-
-def _same(there: dict[str, Any], here: dict[str, Any], path: Path) -> None:
-    """A run goes on only with its own data, text, model and optimiser; how else it trains may change."""
-    remedy = "choose another with --folder, or delete it"
-    optimisers = there["train"]["optimiser"], here["train"]["optimiser"]
-    if len(set(optimisers)) > 1:  # what one remembers means nothing to the other
-        raise UserError(f"{path} holds a run with another train.optimiser ({', here '.join(optimisers)}); {remedy}")
-    if isinstance(here["model"], dict) and here["model"].get("start_from"):  # these two came from the run named there
-        here = {**here, "text": there["text"], "model": {**here["model"], "encoder": there["model"].get("encoder")}}
-    if here["data"]["kind"] == "auto":  # as it was found when the data was prepared
-        here = {**here, "data": {**here["data"], "kind": there["data"]["kind"]}}
-    for section in ("data", "text", "pictures", "model"):
-        if there[section] == here[section]:
-            continue
-        if isinstance(here[section], str):  # a name for a kind of layer
-            kind = next(there[section][part] for part in ("decoder", "layer", "encoder") if part in there[section])[
-                "kind"
-            ]
-            if kind == here[section]:
-                continue
-            raise UserError(f"{path} holds a run with another {section} ({kind}, here {here[section]}); {remedy}")
-        name = next(key for key, value in here[section].items() if there[section].get(key) != value)
-        raise UserError(
-            f"{path} holds a run with another {section}.{name} "
-            f"({there[section].get(name)}, here {here[section][name]}); {remedy}"
-        )
-
-
-@dataclass
 class Training:
     """A run on its way. All that changes is in the model, the optimiser, the carried state and `progress`."""
 
-    run: Run
-    world: World
-    report: Report
-
-    def __post_init__(self) -> None:
+    def __init__(self, run: Run, world: World, report: Report) -> None:
+        self.run, self.world, self.report = run, world, report
         self.folder, self.settings = self.run.folder, self.run.recipe.train
         self.device = device_of(self.settings.device)
         self.task, self.material = self.run.task, self.run.material
@@ -148,23 +97,23 @@ class Training:
         self.report.begin(self.settings.steps, self.progress.step)
         began, seconds_before, tokens_before = time.monotonic(), self.progress.seconds, self.progress.tokens
         try:
-            while self.progress.step < self.settings.steps and not self._out_of_patience():
+            while self.progress.step < self.settings.steps and not self.progress.out_of_patience(self.settings):
                 loss = self.update()
                 seconds = time.monotonic() - began
-                self._advance(seconds=seconds_before + seconds)
+                self.progress = replace(self.progress, seconds=seconds_before + seconds)
                 speed = (self.progress.tokens - tokens_before) / seconds
                 self.report.step(self.progress.step, loss, speed)
                 step, last = self.progress.step, self.progress.step == self.settings.steps
-                looking = step % self.settings.evaluate == 0 or last
-                if looking or step % self._entry_every == 0:
-                    entries.append(self._entry(speed) | (self.look() if looking else {}))
+                evaluating = step % self.settings.evaluate == 0 or last
+                if evaluating or step % self._entry_every == 0:
+                    entries.append(self._entry(speed) | (self.evaluate() if evaluating else {}))
                     if self.board:
                         self.board.write(entries[-1])
-                if looking or step % self.settings.checkpoint == 0 or self.stop_asked:
+                if evaluating or step % self.settings.checkpoint == 0 or self.stop_asked:
                     self._record(entries)
                     self.checkpoint()
-                if looking and self.world.leads:
-                    self.report.look(entries[-1])
+                if evaluating and self.world.leads:
+                    self.report.evaluated(entries[-1])
                 if self.stop_asked:
                     raise Interrupted(
                         f"stopped at step {self.progress.step}; go on with: regard train {self.folder.path}"
@@ -201,11 +150,10 @@ class Training:
         if not (math.isfinite(mean) and math.isfinite(length)):
             self._not_a_number(step)
         self.optimiser.step()
-        done = self.progress
-        self._advance(step=step + 1, tokens=done.tokens + wanted, loss=done.loss + mean, losses=done.losses + 1)
+        self.progress = self.progress.updated(wanted, mean)
         return mean
 
-    def look(self) -> dict[str, Any]:
+    def evaluate(self) -> dict[str, Any]:
         """Held-out figures for the log, and the best weights so far on the disk."""
         settings = self.settings
         valid = self.material.valid
@@ -216,18 +164,14 @@ class Training:
         if settings.metric not in held:
             held |= self.answered()
         step, value = self.progress.step, held[settings.metric]
-        best = better(settings.metric, value, self.progress.best)
+        self.progress = self.progress.evaluated(value, settings)
+        best = self.progress.best_step == step
         weights = {name: whole(value) for name, value in self.model.state_dict().items()}
         if self.world.leads:
             if best:
                 write_tensors(self.folder.weights, weights)
             if settings.average > 1:
-                write_tensors(self.folder.look(step), weights)
-        self._advance(looks=self._kept_looks((step, value)))
-        if best:
-            self._advance(best=value, best_step=step, without_better=0)
-        else:
-            self._advance(without_better=self.progress.without_better + 1)
+                write_tensors(self.folder.snapshot(step), weights)
         return {"held_out": rounded(held), "best": best}
 
     def answered(self) -> dict[str, float]:
@@ -250,7 +194,7 @@ class Training:
                 f"and has not been looked at yet; set train.steps above {self.progress.step}"
             )
         if self.settings.average > 1 and self.world.leads:
-            mean = mean_of([self.folder.look(step) for step, _ in self.progress.looks])
+            mean = mean_of([self.folder.snapshot(step) for step, _ in self.progress.snapshots])
             write_tensors(self.folder.weights, mean)
         if self.world.leads:
             draw_curve(self.folder.curve, self.folder.read_log())
@@ -270,7 +214,7 @@ class Training:
         tensors = tensors_of(self.model, self.optimiser, everywhere)
         if self.world.leads:
             save_checkpoint(self.folder.checkpoint, tensors, self.progress)
-            self.folder.forget_looks(step for step, _ in self.progress.looks)
+            self.folder.forget_snapshots(step for step, _ in self.progress.snapshots)
 
     def _go_on_from(self, saved: Checkpoint) -> None:
         saved.restore_optimiser(self.optimiser)
@@ -314,8 +258,7 @@ class Training:
 
     def _entry(self, speed: float) -> dict[str, Any]:
         """What the log says of the steps since its last entry."""
-        done = self.progress
-        self._advance(loss=0.0, losses=0)
+        done, self.progress = self.progress, self.progress.logged()
         return {
             "step": done.step,
             "loss": round(done.loss / done.losses, 5),
@@ -328,21 +271,6 @@ class Training:
     def _record(self, entries: list[dict[str, Any]]) -> None:
         if self.world.leads:
             self.folder.write_log(entries)
-
-    def _advance(self, **changes: Any) -> None:
-        self.progress = dataclasses.replace(self.progress, **changes)
-
-    def _kept_looks(self, new: tuple[int, float]) -> tuple[tuple[int, float], ...]:
-        """The looks whose mean would be handed on now."""
-        looks = (*self.progress.looks, new)
-        if self.settings.average_of == "best":
-            smallest_first = sorted(looks, key=lambda look: look[1])
-            looks = tuple(smallest_first if self.settings.metric in SMALLER_IS_BETTER else smallest_first[::-1])
-            return looks[: self.settings.average]
-        return looks[-self.settings.average :]
-
-    def _out_of_patience(self) -> bool:
-        return 0 < self.settings.patience <= self.progress.without_better
 
     def _not_a_number(self, step: int) -> None:
         kept = (
@@ -376,10 +304,6 @@ def to_device(batch: Batch, device: torch.device) -> Batch:
     if device.type == "cpu":
         return batch
     return Batch(*(part.to(device) if isinstance(part, torch.Tensor) else part for part in batch))  # type: ignore[arg-type]
-
-
-def better(metric: str, new: float, old: float | None) -> bool:
-    return old is None or (new < old if metric in SMALLER_IS_BETTER else new > old)
 
 
 def detached(state: State) -> State:

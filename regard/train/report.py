@@ -46,7 +46,7 @@ class Report:
         elif step == 1:
             self.say(f"step 1: loss {loss:.3f}")
 
-    def look(self, entry: Entry) -> None:
+    def evaluated(self, entry: Entry) -> None:
         held = entry["held_out"]
         others = "  ".join(f"{name} {held[name]:.2f}" for name in ("bleu", "chrf", "exact") if name in held)
         size = held.get("bits_per_byte")
