@@ -166,7 +166,7 @@ def test_old_spellings_and_beginnings(name, words, now):
         (["train", "--train.stpes", "5", "recipe.toml"], "no setting 'stpes' in [train]; did you mean 'steps'?"),
         (
             ["train", "--train.steps", "many", "recipe.toml"],
-            "[train] steps must be a whole number from 1 up, found many",
+            "[train] steps must be a whole number from 0 up, found many",
         ),
         (
             ["score", "RUN", "--train.steps", "5"],

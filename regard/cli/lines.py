@@ -8,28 +8,28 @@ from pathlib import Path
 from typing import TextIO
 
 from regard.cli.command import STANDARD
-from regard.data.files import BLOCK, MARK, UTF16, blocks
+from regard.data.files import BLOCK, Decode, blocks, lines_in, raw_lines
 from regard.errors import UserError
 
 
 def read_lines(name: str) -> Iterator[str]:
-    """The lines of a file, or of standard input for "-", as they come, without their ends (\\n or \\r\\n).
+    """The lines of a file, or of standard input for "-". Bytes that are not UTF-8 become U+FFFD, which is said once."""
+    return lines_in(_blocks(name), _called(name), _forgiving())
 
-    Bytes that are not UTF-8 are read as U+FFFD, which is said once.
-    """
+
+def _forgiving() -> Decode:
     said = False
-    for number, line in enumerate(_raw_lines(name), 1):
-        if number == 1 and line.startswith(UTF16):
-            raise UserError(f"{_called(name)} is in UTF-16, UTF-8 is wanted; convert it: iconv -f utf-16 -t utf-8")
-        text = line.removesuffix(b"\r").decode(errors="replace")
+
+    def decode(line: bytes, name: str, number: int) -> str:
+        nonlocal said
+        text = line.decode(errors="replace")
         if not said and "\ufffd" in text and "\ufffd".encode() not in line:
             said = True
-            print(
-                f"regard: line {number} of {_called(name)} is not UTF-8; what cannot be read becomes U+FFFD, "
-                "here and in later lines",
-                file=sys.stderr,
-            )
-        yield text.removeprefix(MARK) if number == 1 else text
+            where = f"line {number} of {name} is not UTF-8"
+            print(f"regard: {where}; what cannot be read becomes U+FFFD, here and in later lines", file=sys.stderr)
+        return text
+
+    return decode
 
 
 def read_text(name: str) -> str:
@@ -37,16 +37,8 @@ def read_text(name: str) -> str:
     return "\n".join(read_lines(name))
 
 
-def _raw_lines(name: str) -> Iterator[bytes]:
-    held: list[bytes] = []
-    for block in _standard_input() if name == STANDARD else blocks(Path(name)):
-        first, *others = block.split(b"\n")
-        held.append(first)
-        for other in others:
-            yield b"".join(held)
-            held = [other]
-    if last := b"".join(held):
-        yield last
+def _blocks(name: str) -> Iterator[bytes]:
+    return _standard_input() if name == STANDARD else blocks(Path(name))
 
 
 def at_terminal() -> bool:
@@ -67,7 +59,7 @@ def _standard_input() -> Iterator[bytes]:
 
 def count_lines(name: str) -> int | None:
     """How many there are, where one can look without taking them."""
-    return None if name == STANDARD or not Path(name).is_file() else sum(1 for _ in _raw_lines(name))
+    return None if name == STANDARD or not Path(name).is_file() else sum(1 for _ in raw_lines(_blocks(name)))
 
 
 @contextmanager

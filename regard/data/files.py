@@ -5,11 +5,11 @@ import lzma
 import os
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from io import BufferedIOBase
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from regard.errors import UserError
 
@@ -21,6 +21,9 @@ MARK = "\ufeff"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 """The byte order mark, as text and as UTF-16 writes it. In UTF-8 it says nothing and is dropped."""
 
+# a line without its end, what it stands in, its number → its text
+Decode: TypeAlias = Callable[[bytes, str, int], str]
+
 
 def read_pieces(path: Path) -> Iterator[str]:
     """A file's text as it is, in pieces of about a megabyte at most that end where a line ends.
@@ -28,11 +31,7 @@ def read_pieces(path: Path) -> Iterator[str]:
     Only a line longer than a piece is cut within. Joined, the pieces are the whole text.
     """
     held, start, found = b"", _Spot(), False
-    for block in blocks(path):
-        if not (found or held) and block.startswith(UTF16):
-            raise UserError(f"{path} is in UTF-16, UTF-8 is wanted; convert it: iconv -f utf-16 -t utf-8")
-        if b"\0" in block:
-            raise UserError(f"{path} is a binary file (it has a zero byte), text in UTF-8 is wanted; leave it out")
+    for block in _of_text(path):
         data = held + block
         end = data.rfind(b"\n") + 1
         if not end and len(data) >= PIECE:
@@ -52,14 +51,41 @@ def read_pieces(path: Path) -> Iterator[str]:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    r"""A file's lines without their ends. A line ends with \n or \r\n and with nothing else that Unicode knows."""
-    rest = ""
-    for piece in read_pieces(path):
-        *lines, rest = (rest + piece).split("\n")
-        for line in lines:
-            yield line.removesuffix("\r")
-    if rest:
-        yield rest.removesuffix("\r")
+    """A file's lines, every byte of which must be UTF-8."""
+    lines = lines_in(_of_text(path), str(path), strictly)
+    try:
+        yield next(lines)
+    except StopIteration:
+        raise UserError(f"{path} is empty; give a file with text in it") from None
+    yield from lines
+
+
+def lines_in(blocks: Iterable[bytes], name: str, decode: Decode) -> Iterator[str]:
+    r"""Lines without their ends, as they come. A line ends with \n or \r\n and with nothing else that Unicode knows."""
+    for number, line in enumerate(raw_lines(blocks), 1):
+        if number == 1 and line.startswith(UTF16):
+            raise UserError(f"{name} is in UTF-16, UTF-8 is wanted; convert it: iconv -f utf-16 -t utf-8")
+        text = decode(line.removesuffix(b"\r"), name, number)
+        yield text.removeprefix(MARK) if number == 1 else text
+
+
+def raw_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """What stands between line ends."""
+    held: list[bytes] = []
+    for block in blocks:
+        first, *others = block.split(b"\n")
+        held.append(first)
+        if others:
+            yield b"".join(held)
+            yield from others[:-1]
+            held = others[-1:]
+    if last := b"".join(held):
+        yield last
+
+
+def strictly(line: bytes, name: str, number: int) -> str:
+    """Says where what is not UTF-8 stands, and ends there."""
+    return _decode(line, name, _Spot(number))
 
 
 def text_files(folder: Path, skipped: Counter[str] | None = None) -> Iterator[Path]:
@@ -112,6 +138,16 @@ def blocks(path: Path) -> Iterator[bytes]:
         raise UserError(f"cannot read {path}: {error.strerror}; check the path and its permissions") from error
 
 
+def _of_text(path: Path) -> Iterator[bytes]:
+    """A file's blocks; one that is no text is refused at once."""
+    for number, block in enumerate(blocks(path)):
+        if not number and block.startswith(UTF16):
+            raise UserError(f"{path} is in UTF-16, UTF-8 is wanted; convert it: iconv -f utf-16 -t utf-8")
+        if b"\0" in block:
+            raise UserError(f"{path} is a binary file (it has a zero byte), text in UTF-8 is wanted; leave it out")
+        yield block
+
+
 def _open(path: Path) -> BufferedIOBase:
     match path.suffix.lower():
         case ".gz":
@@ -133,7 +169,7 @@ class _Spot(NamedTuple):
         return _Spot(self.line + lines, len(data) - data.rfind(b"\n") - 1 + (0 if lines else self.byte))
 
 
-def _decode(data: bytes, path: Path, start: _Spot) -> str:
+def _decode(data: bytes, path: Path | str, start: _Spot) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
