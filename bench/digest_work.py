@@ -54,6 +54,7 @@ def main(tables: Path, workspace: Path, kept: Path) -> None:
         found |= trained(f"run/{name}", recipes[model], TRAIN | settings, kind_of(model), kept)
     for name, table in recipes.items():
         found |= trained(f"zoo/{name}", table, TRAIN | {"steps": 2, "evaluate": 2, "average": 1}, kind_of(name))
+    found |= corpora()
     found |= in_python()  # last: a process that has computed is not one to fork
     np.savez("found.npz", **{f"{item}\t{key}": value for item, one in found.items() for key, value in one.items()})
 
@@ -357,6 +358,29 @@ def passes(zoo: Any, name: str, dtype: Any) -> dict[str, Item]:
     return {what: arrays(one) for what, one in results.items()} | {
         "traced": by_value(arrays({path: seen[path] for path in seen}))
     }
+
+
+def corpora() -> dict[str, Item]:
+    """What the built-in corpora begin with."""
+    from regard.data.corpora.registry import CORPORA
+
+    found = {}
+    for name, corpus in CORPORA.items():
+        try:
+            examples = [written(one) for one in itertools.islice(corpus.read("valid"), 100)]
+        except Exception as error:  # an extra that is not installed
+            examples = [f"{type(error).__name__}: {error}"]
+        found[f"corpus/{name}"] = text("\n".join(examples))
+    return found
+
+
+def written(example: Any) -> str:
+    """An example as text: its fields, pixels as their digest, pieces joined."""
+    if isinstance(example, np.ndarray):
+        return digest(example)
+    if isinstance(example, tuple):
+        return "\t".join(map(written, example))
+    return "".join(example) if hasattr(example, "__next__") else repr(example)
 
 
 def arrays(values: dict[str, Any]) -> Item:
