@@ -19,7 +19,8 @@ def prepare(folder: Folder, recipe: Recipe) -> None:
             f"found '{recipe.model.kind}'; change [model], or the data"
         )
     task.check_metric(recipe.train.metric)
-    folder.first_weights.unlink(missing_ok=True)  # of an earlier attempt
+    if folder.first_weights.exists():  # of an earlier attempt
+        folder.first_weights.unlink()
     recipe = task.begin(folder, replace(recipe, data=replace(recipe.data, kind=task.name)))
     facts = task.prepare(folder, recipe)
     write_text(folder.tokens("facts.json"), json.dumps({"kind": task.name, **facts}) + "\n")
