@@ -77,6 +77,11 @@ HOUSE = house.package(ROOT.parent)
 LAWS: dict[str, tuple[int, Callable[[], Sequence[object]]]] = {  # what is counted: how many may be, those that are
     "modules above each other": (15, lambda: house.deepest(house.graph(HOUSE))),
     "modules that import each other": (0, lambda: house.cycles(house.graph(HOUSE, lazy=True))),
+    "functions above seven parameters": (
+        0,
+        lambda: [where for made, where in house.functions(HOUSE) if house.parameters(made) > 7],
+    ),
+    "functions that take **kwargs": (0, lambda: [where for made, where in house.functions(HOUSE) if made.args.kwarg]),
     "places that compare a kind": (10, lambda: house.kind_comparisons(HOUSE)),
     "places that compare the path of a tap": (0, lambda: house.path_comparisons(HOUSE)),
     "scripts that compare the path of a tap": (0, lambda: house.in_scripts(ROOT.parent, HOUSE)["paths compared"]),
