@@ -19,7 +19,9 @@ def main(source: str, target: str) -> None:
         parts = [buckets.sizes[begin : begin + rows] for begin in range(0, len(pairs), rows)]
         padded = sum((len(part) * part.max(0)).sum() for part in parts)
         in_order = 1 - buckets.sizes.sum() / padded
-        row(f"padding in batches of {budget:,} tokens", f"{buckets.padding():.1%}", f"{in_order:.1%} in file order")
+        batches = [buckets.batch(buckets.in_order(place)) for place in range(buckets.per_epoch)]
+        shares = 1 - buckets.sizes.sum() / sum(batch.tokens.numel() + batch.source.numel() for batch in batches)
+        row(f"padding in batches of {budget:,} tokens", f"{shares:.1%}", f"{in_order:.1%} in file order")
 
 
 if __name__ == "__main__":

@@ -51,6 +51,19 @@ def write_with(path: Path, write: Callable[[Path], object]) -> None:
         write(partial)
 
 
+def read_tensors(path: Path, remedy: str) -> tuple[dict[str, "Tensor"], dict[str, str]]:
+    """Tensors by name, and what was written beside them; nothing in the file is executed."""
+    from safetensors import SafetensorError, safe_open  # here, for a text is written without torch
+
+    try:
+        with safe_open(path, "pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+    except FileNotFoundError:
+        raise
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{path} is damaged ({error}); {remedy}") from None
+
+
 def write_tensors(path: Path, tensors: dict[str, "Tensor"], metadata: dict[str, str] | None = None) -> None:
     """Tensors by name, whole or not at all."""
     from safetensors import SafetensorError  # here, for a text is written without torch

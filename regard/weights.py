@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from regard.disk import read_tensors
 from regard.errors import UserError
 
 
@@ -17,19 +16,17 @@ def load_weights(model: nn.Module, path: Path) -> None:
 def read_weights(path: Path) -> dict[str, Tensor]:
     """The weights of a run, by name."""
     try:
-        return load_file(path)
+        return read_tensors(path, "restore it from a copy, or train again")[0]
     except FileNotFoundError:
         raise UserError(
             f"{path} does not exist: this run has not been trained; run `regard train {path.parent}`"
         ) from None
-    except SafetensorError as error:
-        raise UserError(f"{path} is damaged ({error}); restore it from a copy, or train again") from None
 
 
 def fill_some(model: nn.Module, path: Path) -> None:
     """Fills the parts of a model whose weights are in a file, and leaves the others as they are."""
     wanted = model.state_dict()
-    fill(model, wanted | load_file(path), path)
+    fill(model, wanted | read_weights(path), path)
 
 
 def fill(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from regard.data.album import Album
 from regard.data.store import Store
+from regard.padding import padded
 from regard.special import PADDING, START, STOP
 
 IGNORED = -100  # a target that asks nothing of the model: torch's own word for it
@@ -142,13 +143,13 @@ class Buckets:
         """What is fed and what is wanted, without the source."""
         wanted = [self.wanted(i) for i in pairs]
         fed = [np.insert(self.target[i], 0, START)[: len(asked)] for i, asked in zip(pairs, wanted, strict=True)]
-        tokens, keep = _padded(fed, PADDING)
-        targets, _ = _padded(wanted, IGNORED)
+        tokens, keep = padded(fed, PADDING)
+        targets, _ = padded(wanted, IGNORED)
         return Batch(tokens, targets, keep)
 
     def read(self, pairs: NDArray[np.int64]) -> tuple[Tensor, Tensor | None]:
         """The sources of a batch, and which of their positions are real."""
-        return _padded([np.append(self.source[i], STOP) for i in pairs], PADDING)
+        return padded([np.append(self.source[i], STOP) for i in pairs], PADDING)
 
     def wanted(self, pair: int) -> NDArray[np.integer]:
         """y_1 … y_n, and a stop, since the model decides how long its answer is."""
@@ -157,14 +158,6 @@ class Buckets:
     def answer_lengths(self) -> NDArray[np.int64]:
         """How many tokens are wanted for each source."""
         return self.target.lengths + 1
-
-    def padding(self) -> float:
-        """Which share of all batches is padding."""
-        size = [np.prod([len(rows), *rows.max(0)[k : k + 1]]) for k in (0, 1) for rows in self._all_sizes()]
-        return float(1 - self.sizes.sum() / np.sum(size))
-
-    def _all_sizes(self) -> list[NDArray[np.int64]]:
-        return [self.sizes[self.in_order(place)] for place in range(self.per_epoch)]
 
     def _shuffled(self, epoch: int) -> list[NDArray[np.int64]]:
         """Pairs of one size change places, then whole batches do: the sizes of batches stay what they were."""
@@ -176,7 +169,7 @@ class Buckets:
 
 
 class InStep(Buckets):
-    """The same where the source says how long the answer is: one class for a text, one tag for each of its tokens.
+    """Pairs where the source says how long the answer is: one class for a text, one tag for each of its tokens.
 
     No stop is wanted, and nothing at all where the target is padding.
     """
@@ -233,13 +226,3 @@ def _in_step(rows: NDArray[np.integer]) -> Batch:
     """Every token is fed, and the one after it wanted."""
     tokens = torch.from_numpy(rows.astype(np.int64))
     return Batch(tokens[:, :-1], tokens[:, 1:])
-
-
-def _padded(rows: list[NDArray[np.integer]], filler: int) -> tuple[Tensor, Tensor]:
-    """Rows of different length as one matrix, and which of its cells are real."""
-    width = max(len(row) for row in rows)
-    filled = np.full((len(rows), width), filler, np.int64)
-    keep = np.zeros((len(rows), width), bool)
-    for i, row in enumerate(rows):
-        filled[i, : len(row)], keep[i, : len(row)] = row, True
-    return torch.from_numpy(filled), torch.from_numpy(keep)

@@ -7,6 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.disk import write_with
+from regard.errors import UserError
+
+TYPES = (np.uint16, np.int32)  # of a token: small vocabularies take two bytes
 
 
 class Store:
@@ -34,6 +37,7 @@ class Store:
 
 def write(path: Path, sequences: Iterable[Sequence[int]], vocabulary: int) -> None:
     """`path`.tokens and `path`.ends, written as the sequences come: they need not fit in memory together."""
+    kind = TYPES[vocabulary > 2**16]
     ends: list[int] = []
     total = 0
 
@@ -41,7 +45,7 @@ def write(path: Path, sequences: Iterable[Sequence[int]], vocabulary: int) -> No
         nonlocal total
         with partial.open("wb") as file:
             for sequence in sequences:
-                file.write(np.asarray(sequence, dtype=_type(vocabulary)).tobytes())
+                file.write(np.asarray(sequence, dtype=kind).tobytes())
                 total += len(sequence)
                 ends.append(total)
 
@@ -49,19 +53,19 @@ def write(path: Path, sequences: Iterable[Sequence[int]], vocabulary: int) -> No
     write_with(path.with_suffix(".ends"), lambda partial: partial.write_bytes(np.array(ends, np.int64).tobytes()))
 
 
-def read(path: Path, vocabulary: int) -> Store:
-    """What `write` wrote, without reading it into memory."""
-    ends = np.fromfile(path.with_suffix(".ends"), np.int64)
-    if not len(ends) or not ends[-1]:
-        return Store(np.zeros(0, _type(vocabulary)), ends)
-    return Store(np.memmap(path.with_suffix(".tokens"), _type(vocabulary), "r"), ends)
-
-
-def _type(vocabulary: int) -> type[np.integer]:
-    return np.uint16 if vocabulary <= 2**16 else np.int32
+def read(path: Path) -> Store:
+    """What `write` wrote, without reading it into memory. The size of its file says how many bytes a token has."""
+    tokens, ends = path.with_suffix(".tokens"), np.fromfile(path.with_suffix(".ends"), np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    if not total:
+        return Store(np.zeros(0, np.uint16), ends)
+    found = next((kind for kind in TYPES if tokens.stat().st_size == total * np.dtype(kind).itemsize), None)
+    if found is None:
+        raise UserError(f"{tokens} is damaged: it wants {total:,} tokens; delete {path.parent} and train again")
+    return Store(np.memmap(tokens, found, "r"), ends)
 
 
 def gather(sequences: Sequence[Sequence[int]]) -> Store:
-    """The same in memory."""
+    """Sequences in memory."""
     tokens = np.concatenate([np.asarray(sequence, np.int32) for sequence in sequences])
     return Store(tokens, np.cumsum([len(sequence) for sequence in sequences]))

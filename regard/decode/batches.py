@@ -4,13 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from typing import TypeVar
 
-import torch
-from jaxtyping import Bool, Int
-from torch import Tensor
-
 from regard.config.decoding import BATCH as BATCH
 from regard.errors import UserError
-from regard.special import STOP
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -77,11 +72,3 @@ def _attempt(answer: Callable[[list[Item]], Sequence[Answer]], group: list[Item]
         return list(answer(group))
     except UserError as error:
         return [error] if len(group) == 1 else [one for item in group for one in _attempt(answer, [item])]
-
-
-def padded(rows: Sequence[Sequence[int]]) -> tuple[Int[Tensor, "B T"], Bool[Tensor, "B T"]]:
-    """Rows of different length as one matrix, and which of its cells are real."""
-    width = max(map(len, rows))
-    tokens = torch.tensor([[*row, *[STOP] * (width - len(row))] for row in rows])
-    keep = torch.arange(width) < torch.tensor([[len(row)] for row in rows])
-    return tokens, keep

@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.decode.batches import BATCH, in_order, padded
+from regard.decode.batches import BATCH, in_order
 from regard.models.model import Model, Source
+from regard.padding import padded
 from regard.special import NAMES, START, STOP
 from regard.text.labels import Labels, in_step, pieces_of_words
 from regard.text.tokenizer import Tokenizer

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import torch
 
-from regard.decode.batches import BATCH, in_order, padded
+from regard.decode.batches import BATCH, in_order
 from regard.decode.score import score
 from regard.errors import UserError
 from regard.models.model import Model, Source
+from regard.padding import padded
 from regard.special import START, STOP
 from regard.text.tokenizer import Tokenizer
 

@@ -9,11 +9,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.config.decoding import Search
-from regard.decode.batches import BATCH, bucket_of, in_order, padded
+from regard.decode.batches import BATCH, bucket_of, in_order
 from regard.decode.beam import BeamSearch, Hypothesis, Watch, beam
 from regard.decode.rules import AtLeast, Never, NoRepeatedNgram, Rule
 from regard.errors import UserError
 from regard.models.model import Model, Source
+from regard.padding import padded
 from regard.special import START, STOP, UNKNOWN
 from regard.text.tokenizer import Tokenizer
 

@@ -10,11 +10,10 @@ from typing import Any
 
 import torch
 from jaxtyping import Float, UInt8
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from regard.disk import write_tensors
+from regard.disk import read_tensors, write_tensors
 from regard.errors import UserError
 from regard.layers.tap import layer_of
 from regard.look.checks import check
@@ -84,13 +83,9 @@ def _sequence(sequence: Sequence) -> dict[str, Any]:
 def load_record(path: Path) -> Record:
     """The inverse of `save_record`, up to its coding; checked, since a file may come from anybody."""
     try:
-        with safe_open(path, "pt") as file:
-            metadata = file.metadata() or {}
-            blobs = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        blobs, metadata = read_tensors(path, "make it again")
     except FileNotFoundError:
         raise UserError(f"{path} does not exist; make it with `regard look RUN TEXT --save {path}`") from None
-    except (SafetensorError, OSError) as error:
-        raise UserError(f"{path} is no record or is damaged ({error}); make it again") from None
     try:
         record = _record(_header(path, metadata), blobs)
         check(record)

@@ -52,7 +52,6 @@ from regard.models.model import Model
 from regard.tasks.pointing import pointing
 from regard.tasks.sided import BUDGET
 from regard.tasks.task import ANY, LITTLE, Given, Task, Tokenizers, learn_tokenizer, need_some, reasons
-from regard.text.files import load
 from regard.text.tokenizer import Tokenizer
 
 
@@ -117,11 +116,11 @@ class CaptionsTask(Task):
         return {**facts, "skipped": dict(skipped)}
 
     def open(self, folder: Folder, facts: dict[str, Any]) -> Material:
-        settings, vocabulary = from_table(Pictures, facts["pictures"]), load(folder.tokenizer).vocabulary
+        settings = from_table(Pictures, facts["pictures"])
 
         def part(name: Split) -> tuple[Album, store.Store]:
             album = read_album(folder.tokens(f"{name}.pixels"), folder.tokens(f"{name}.counts"), settings)
-            return album, store.read(folder.tokens(f"{name}-target"), vocabulary)
+            return album, store.read(folder.tokens(f"{name}-target"))
 
         return Material(part("train"), part("valid"), facts["valid_bytes"], facts)
 

@@ -96,12 +96,8 @@ class SidedTask(Task):
         return sides, size
 
     def open(self, folder: Folder, facts: dict[str, Any]) -> Material:
-        target = load(folder.tokenizer).vocabulary
-        source = load(folder.source_tokenizer).vocabulary if folder.source_tokenizer.exists() else target
-
         def both(part: str) -> tuple[store.Store, ...]:
-            sizes = zip(SIDES, (source, target), strict=True)
-            return tuple(store.read(folder.tokens(f"{part}-{side}"), size) for side, size in sizes)
+            return tuple(store.read(folder.tokens(f"{part}-{side}")) for side in SIDES)
 
         return Material(both("train"), both("valid"), facts["valid_bytes"], facts)
 

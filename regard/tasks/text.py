@@ -27,7 +27,6 @@ from regard.look.recording import of_text
 from regard.models.model import Model
 from regard.special import START, STOP
 from regard.tasks.task import ANY, LITTLE, SPREAD, Given, Task, Tokenizers, learn_tokenizer, spread
-from regard.text.files import load
 from regard.text.tokenizer import Tokenizer
 
 ROWS = 16  # streams that a held-out text is read in
@@ -88,8 +87,8 @@ class TextTask(Task):
 
         store.write(folder.tokens("train"), encoded("train"), tokenizer.vocabulary)
         store.write(folder.tokens("valid"), encoded("valid"), tokenizer.vocabulary)
-        train = store.read(folder.tokens("train"), tokenizer.vocabulary)
-        valid = store.read(folder.tokens("valid"), tokenizer.vocabulary)
+        train = store.read(folder.tokens("train"))
+        valid = store.read(folder.tokens("valid"))
         cut = 0
         if len(valid.tokens) < 2:  # one long text: its end is held out
             cut = int(len(train.tokens) * (1 - data.share))
@@ -112,12 +111,11 @@ class TextTask(Task):
         return False
 
     def open(self, folder: Folder, facts: dict[str, Any]) -> Material:
-        size = load(folder.tokenizer).vocabulary
-        train = store.read(folder.tokens("train"), size)
+        train = store.read(folder.tokens("train"))
         if facts["cut"]:
             train, valid = train.cut(facts["cut"])
         else:
-            valid = store.read(folder.tokens("valid"), size)
+            valid = store.read(folder.tokens("valid"))
         return Material((train,), (valid,), facts["valid_bytes"], facts)
 
     # ---- learning

@@ -5,7 +5,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
 from typing import Any, Self
 
 from regard.special import NAMES, PADDING, UNKNOWN
@@ -54,13 +53,6 @@ class Words(Learnt):
     def encode(self, text: str) -> list[int]:
         utf8(text)
         return [self._id.get(token, UNKNOWN) for token in split(text)]
-
-    def normalise(self, text: str) -> str:
-        """What `decode(encode(text))` gives: é always as one character (NFC), each run of blanks as one space, none at
-        the ends, and ⁇, as a word of its own, for each token that is not in the vocabulary."""
-        utf8(text)
-        tokens = [token if token in self._id else UNKNOWN_WORD for token in split(text)]
-        return "".join(after(before, token) for before, token in pairwise(["", *tokens]))
 
     def pieces(self, ids: Iterable[int]) -> list[bytes]:
         """A space comes with the token after it, so that nothing is taken back when a text ends."""

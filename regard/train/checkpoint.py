@@ -5,10 +5,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from regard.disk import write_tensors
+from regard.disk import read_tensors, write_tensors
 from regard.errors import UserError
 from regard.layers.state import State, leaves
 from regard.train.parallel import shared_like, whole
@@ -55,18 +54,17 @@ class Checkpoint:
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
+    remedy = "delete it to start this run again"
+    tensors, metadata = read_tensors(path, remedy)
     try:
-        with safe_open(path, "pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if metadata.get("version") != str(VERSION):
             found = metadata.get("version", "none")
             raise UserError(
                 f"{path} has version {found}, this regard reads {VERSION}; train with the regard that wrote it"
             )
         progress = Progress.from_json(metadata["progress"])
-    except (SafetensorError, KeyError, ValueError) as error:
-        raise UserError(f"{path} is damaged ({error}); delete it to start this run again") from None
+    except (KeyError, ValueError) as error:
+        raise UserError(f"{path} is damaged ({error}); {remedy}") from None
     memory: dict[int, dict[str, Tensor]] = {}
     carried: dict[int, Tensor] = {}
     model: dict[str, Tensor] = {}
@@ -86,8 +84,7 @@ def mean_of(paths: list[Path]) -> dict[str, Tensor]:
     """The mean of several models' weights, which is often better than each of them."""
     total: dict[str, Tensor] = {}
     for path in paths:
-        with safe_open(path, "pt") as file:
-            for name in file.keys():  # noqa: SIM118
-                value = file.get_tensor(name).double() / len(paths)
-                total[name] = total[name] + value if name in total else value
+        for name, tensor in read_tensors(path, "restore it from a copy, or train again")[0].items():
+            value = tensor.double() / len(paths)
+            total[name] = total[name] + value if name in total else value
     return {name: value.float() for name, value in total.items()}

@@ -10,7 +10,7 @@ from regard.data.corpora.cmudict import cmudict
 from regard.data.corpora.digits import digits
 from regard.data.corpora.python_source import python_size, python_source
 from regard.data.corpora.sizes import DIGITS, PHRASES, SCENES, SHORT_PHRASES
-from regard.data.examples import SPLITS, Captioned, Pair, Split
+from regard.data.examples import Captioned, Pair, Split
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,6 @@ class BuiltIn:
     """Says how much there is. A call, for some have to look."""
     read: Callable[[Split], Iterator[Any]]
     """The examples of a split: `Pair`s, or documents as iterators of pieces."""
-    splits: tuple[Split, ...] = SPLITS
 
     @property
     def size(self) -> str:

@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.decode.batches import padded
 from regard.decode.score import score
 from regard.errors import UserError
 from regard.layers.tap import SOURCE, WRITTEN, layer_of, taps_of
@@ -18,6 +17,7 @@ from regard.look.patch import patch
 from regard.look.trace import trace
 from regard.look.units import Unit, clamped
 from regard.models.model import Model, Source
+from regard.padding import padded
 from regard.special import START, STOP
 from regard.text.tokenizer import Tokenizer
 
