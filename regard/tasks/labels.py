@@ -34,7 +34,7 @@ class LabelsTask(InStepTask):
         rows = from_keys(found[0], self.keys) if ending(found[0]) in KEYED else _labelled_lines(found[0])
         return starmap(Labelled, filled(rows, found[0], skipped))
 
-    def names(self, example: Labelled) -> Sequence[str]:
+    def names(self, example: Any) -> Sequence[str]:
         return [example.label]
 
     def fits(self, model: ModelConfig) -> bool:
