@@ -90,13 +90,13 @@ class Run:
         return ContextWindow(self.model, min(*lengths, self.model.longest or lengths[0])).eval()
 
     def trained_model(self) -> Model:
-        """The same as it was trained."""
+        """The model with the weights of this run, as it was trained: not yet quantised, and no ensemble."""
         model = self.new_model().eval()
         load_weights(model, self.folder.weights)
         return model
 
     def new_model(self) -> Model:
-        """The same with new weights."""
+        """A model of this run's config with new weights."""
         source = None if self.source_tokenizer is self.tokenizer else self.source_tokenizer.vocabulary
         return build(self.model_config, self.tokenizer.vocabulary, source)
 
@@ -125,7 +125,7 @@ class Run:
         return "".join(self.stream(prompt, wishes))
 
     def stream(self, prompt: str = "", wishes: Writing = WRITING) -> Iterator[str]:
-        """The same piece by piece, as it is made; never half a character."""
+        """What the model writes after the prompt, piece by piece as it is made; never half a character."""
         if wishes.number > 1:
             raise UserError(f"a stream is one text, found number = {wishes.number}; use samples for several")
         return (piece for _, piece in self._write(prompt, wishes))
@@ -252,7 +252,7 @@ class Run:
         return list(self.scores(texts))
 
     def scores(self, texts: Iterable[str | Pair], *, batch: int = BATCH) -> Iterator[Scored]:
-        """The same one by one; texts are read as they are needed."""
+        """How probable each text is, one by one; texts are read as they are needed."""
         self.check("score")
         return self.task.score(self.for_long_texts, self.tokenizers, texts, batch)
 

@@ -12,7 +12,7 @@ from regard.layers.state import State, select
 from regard.models.model import Model, Source
 
 
-class Outcome(NamedTuple):
+class BatchLoss(NamedTuple):
     """Sums over a batch, and the state behind it."""
 
     loss: Tensor  # Σ −log p(wanted), in nats
@@ -32,7 +32,7 @@ class Objective(nn.Module):
         self.smoothing = smoothing
         self.precision = precision
 
-    def forward(self, batch: Batch, state: State, student: float = 0.0) -> Outcome:
+    def forward(self, batch: Batch, state: State, student: float = 0.0) -> BatchLoss:
         device, rough = batch.tokens.device.type, self.training and self.precision != torch.float32
         with torch.autocast(device, self.precision, enabled=rough):
             if batch.source is not None:
@@ -51,7 +51,7 @@ class Objective(nn.Module):
             label_smoothing=self.smoothing if self.training else 0.0,
         )
         right = None if self.training else (scores.argmax(-1) == batch.targets).sum()
-        return Outcome(loss, right, state)
+        return BatchLoss(loss, right, state)
 
     def _scores(self, batch: Batch, state: State, student: float) -> tuple[Float[Tensor, "B T V"], State]:
         if not student:

@@ -4,7 +4,7 @@ Each cell's equations are written once, in `cell`. Nobody listening and more tha
 computes the same from the same weights. A law says that the two agree.
 """
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import torch
 from jaxtyping import Bool, Float
@@ -208,7 +208,7 @@ class Stack(Layer[tuple[Any, ...]]):
         return self.last_hidden(state)
 
     def _each(self) -> list["Recurrent | Bidirectional"]:
-        return list(self.layers)  # type: ignore[arg-type]
+        return cast(list[Recurrent | Bidirectional], list(self.layers))
 
 
 class BothWays(NamedTuple):

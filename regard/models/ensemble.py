@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -27,7 +28,7 @@ class Ensemble(Model[tuple[State, ...]]):
         self.grows = any(member.grows for member in members)
 
     def start(self, source: Source | None = None, batch: int = 1) -> tuple[State, ...]:
-        return tuple(member.start(source, batch) for member in self.members)  # type: ignore[operator]
+        return tuple(member.start(source, batch) for member in self._members)
 
     def forward(
         self, tokens: Int[Tensor, "B T"], state: tuple[State, ...], keep: Bool[Tensor, "B T"] | None = None
@@ -37,7 +38,11 @@ class Ensemble(Model[tuple[State, ...]]):
     def prefill(
         self, tokens: Int[Tensor, "B T"], state: tuple[State, ...], keep: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B V"], tuple[State, ...]]:
-        return _mean([member.prefill(tokens, part, keep) for member, part in zip(self.members, state, strict=True)])  # type: ignore[operator]
+        return _mean([member.prefill(tokens, part, keep) for member, part in zip(self._members, state, strict=True)])
+
+    @property
+    def _members(self) -> list[Model]:
+        return cast(list[Model], list(self.members))
 
 
 def _mean(answers: Sequence[tuple[Float[Tensor, "..."], State]]) -> tuple[Float[Tensor, "..."], tuple[State, ...]]:
