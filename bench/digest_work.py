@@ -5,6 +5,7 @@ word of the command line has changed, both are tried: "--save|--json". Recipes a
 settings written out.
 """
 
+import hashlib
 import importlib
 import itertools
 import json
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tomli_w
+from safetensors.numpy import load_file
 
 Item = dict[str, np.ndarray]  # what is compared as one: tensors by name, or {"text": …}
 KINDS = {"lm": "text", "seq2seq": "pairs", "transducer": "pairs", "classifier": "labels", "tagger": "tags",
@@ -170,21 +173,13 @@ def saved(command: str, name: str) -> Item:
     if path.suffix == ".npz":
         with np.load(path) as arrays:
             return dict(arrays)
-    return tensors(path) if path.suffix == ".trace" else text(path.read_text())
-
-
-def tensors(path: Path) -> Item:
-    from safetensors.numpy import load_file
-
-    return load_file(path)
+    return load_file(path) if path.suffix == ".trace" else text(path.read_text())
 
 
 def trained(
     name: str, model: dict[str, Any], train: dict[str, Any], kind: str, kept: Path | None = None
 ) -> dict[str, Item]:
     """A training, and all that can be asked of what came out of it."""
-    import tomli_w
-
     run = name.replace("/", "-")
     Path(f"{run}.toml").write_text(tomli_w.dumps(recipe(model, train, kind)))
     said = asked(f"train {run}.toml --run {run}")
@@ -212,7 +207,7 @@ def of_training(run: str, name: str) -> dict[str, Item]:
     entries = map(json.loads, Path(run, "log.jsonl").read_text().splitlines())
     untimed = ({key: value for key, value in entry.items() if key not in TIMES} for entry in entries)
     log = "".join(json.dumps(entry, sort_keys=True) + "\n" for entry in untimed)
-    parts = {part: tensors(Path(run, f"{part}.safetensors")) for part in ("model", "checkpoint")}
+    parts = {part: load_file(Path(run, f"{part}.safetensors")) for part in ("model", "checkpoint")}
     return {f"{name}: {part}": one for part, one in (parts | {"log": text(log)}).items()}
 
 
@@ -397,13 +392,8 @@ def by_value(values: Item) -> Item:
 
 
 def digest(value: np.ndarray) -> str:
-    import hashlib
-
     return hashlib.sha256(f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes()).hexdigest()
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
-        write_tables(Path(sys.argv[1]))
-    else:
-        main(*map(Path, sys.argv[1:]))
+    (main if len(sys.argv) > 2 else write_tables)(*map(Path, sys.argv[1:]))
