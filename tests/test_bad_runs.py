@@ -33,7 +33,7 @@ def test_a_folder_that_is_no_run(refused):
 def test_two_folders(refused):
     Path("one").mkdir()
     assert refused("train", "one", "--run", "two") == (
-        "one is a run already, so --folder two has no meaning; give a recipe, or leave --folder out"
+        "one is a run already, so --run two has no meaning; give a recipe, or leave --run out"
     )
 
 
@@ -127,18 +127,18 @@ def test_going_on_with_other_data(refused, said):
     assert said("train", name, "--run", "r")[0] == 0
     before = state_of("r")
     assert refused("train", "r", "--data.share", "0.3") == (
-        "r holds a run with another data.share (0.1, here 0.3); choose another with --folder, or delete it"
+        "r holds a run with another data.share (0.1, here 0.3); choose another with --run, or delete it"
     )
     assert refused("train", name, "--run", "r", "--text.kind", "bytes") == (
-        "r holds a run with another text.kind (characters, here bytes); choose another with --folder, or delete it"
+        "r holds a run with another text.kind (characters, here bytes); choose another with --run, or delete it"
     )
     assert refused("train", "r", "--train.optimiser", "muon") == (
-        "r holds a run with another train.optimiser (adamw, here muon); choose another with --folder, or delete it"
+        "r holds a run with another train.optimiser (adamw, here muon); choose another with --run, or delete it"
     )
     where = tiny.write_text(Path.cwd()).resolve()
     assert refused("train", "--data.train", where, "--data.share", "0.1", "--text.kind", "characters",
                    "--model", "transformer", "--run", "r") == (
-        "r holds a run with another model (rnn, here transformer); choose another with --folder, or delete it"
+        "r holds a run with another model (rnn, here transformer); choose another with --run, or delete it"
     )  # fmt: skip
     assert state_of("r") == before
     assert said("train", "r", "--train.steps", "4")[0] == 0

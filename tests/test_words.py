@@ -37,7 +37,7 @@ WORDS = {
     "lab": ["permutation", "depth"],
 }
 OPTIONS = {
-    "train": [["--folder", "runs/x"], ["--train.steps", "5"]],
+    "train": [["--run", "runs/x"], ["--train.steps", "5"]],
     "evaluate": [["--beam", "1"], ["--json"]],
     "write": [["--temperature", "0.5"], ["--choose", "sample"]],
     "translate": [["--beam", "1"], ["--scores"], ["--length-penalty", "average"]],
@@ -119,8 +119,8 @@ def test_behind_two_dashes_all_are_words():
 @pytest.mark.parametrize(
     ("name", "words", "now"),
     [
-        ("train", ["recipe.toml", "--run", "x"], ["recipe.toml", "--folder", "x"]),
-        ("demo", ["--run", "x"], ["--folder", "x"]),
+        ("train", ["recipe.toml", "--folder", "x"], ["recipe.toml", "--run", "x"]),
+        ("demo", ["--folder", "x"], ["--run", "x"]),
         ("write", ["RUN", "--n", "3"], ["RUN", "--number", "3"]),
         ("heads", ["RUN", "--texts", "3"], ["RUN", "--number", "3"]),
         ("find", ["RUN", "--top", "3"], ["RUN", "--number", "3"]),
@@ -191,10 +191,10 @@ def test_commands_that_do_not_exist(capsys):
 
 
 def test_settings_are_told_from_the_other_words():
-    words = ["--train.steps", "500", "a.toml", "--folder", "runs/x", "--model.layer.width=64", "--data.train", "a b"]
+    words = ["--train.steps", "500", "a.toml", "--run", "runs/x", "--model.layer.width=64", "--data.train", "a b"]
     assert parse(Sets, words) == Sets(
         recipe=Path("a.toml"),
-        folder=Path("runs/x"),
+        run=Path("runs/x"),
         changes={"train.steps": 500, "model.layer.width": 64, "data.train": "a b"},
     )
 

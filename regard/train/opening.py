@@ -32,7 +32,7 @@ def open_folder(folder: Folder, recipe: Recipe | None, report: Report) -> None:
 
 def _same(there: dict[str, Any], here: dict[str, Any], path: Path) -> None:
     """A run goes on only with its own data, text, model and optimiser; how else it trains may change."""
-    remedy = "choose another with --folder, or delete it"
+    remedy = "choose another with --run, or delete it"
     optimisers = there["train"]["optimiser"], here["train"]["optimiser"]
     if len(set(optimisers)) > 1:  # what one remembers means nothing to the other
         raise UserError(f"{path} holds a run with another train.optimiser ({', here '.join(optimisers)}); {remedy}")

@@ -39,5 +39,5 @@ def evaluate(asked: EvaluateCommand) -> int:
 
 
 def demo(asked: DemoCommand) -> int:
-    show(asked.folder)
+    show(asked.run)
     return 0

@@ -20,14 +20,14 @@ class TrainCommand(Command):
     examples = """
         regard train examples/lm-lstm.toml
         regard train examples/lm-lstm.toml --train.steps 500 --model.layer.width 256
-        regard train --data.train my.txt --model lstm --folder runs/mine
+        regard train --data.train my.txt --model lstm --run runs/mine
         regard train runs/mine                              (goes on where it stopped)
-        torchrun --nproc-per-node 2 -m regard train examples/lm-lstm.toml --folder runs/two"""
-    old = (("run", "folder"),)
+        torchrun --nproc-per-node 2 -m regard train examples/lm-lstm.toml --run runs/two"""
+    old = (("folder", "run"),)
 
     recipe: Path | None = place("RECIPE", None)
     """A recipe (TOML), or the folder of a run to go on with."""
-    folder: Path | None = option(None, "FOLDER")
+    run: Path | None = option(None, "RUN")
     """Where to keep the run; none: runs/NAME."""
     changes: dict[str, Any] = settings(Recipe)
 
@@ -38,10 +38,10 @@ class TrainCommand(Command):
     def wanted(self) -> Recipe | None:
         """The recipe with its changes; none: go on as the run has it."""
         if self.goes_on:
-            if self.folder not in (None, self.recipe):
+            if self.run not in (None, self.recipe):
                 raise UserError(
-                    f"{self.recipe} is a run already, so --folder {self.folder} has no meaning; "
-                    "give a recipe, or leave --folder out"
+                    f"{self.recipe} is a run already, so --run {self.run} has no meaning; "
+                    "give a recipe, or leave --run out"
                 )
             config = self.kept_in / "config.toml"
             return recipe_from(read_toml(config), self.changes) if self.changes and config.exists() else None
@@ -57,7 +57,7 @@ class TrainCommand(Command):
     def kept_in(self) -> Path:
         if self.recipe is not None and self.goes_on:
             return self.recipe
-        return self.folder or Path("runs") / (self.recipe.stem if self.recipe is not None else "mine")
+        return self.run or Path("runs") / (self.recipe.stem if self.recipe is not None else "mine")
 
     @classmethod
     def more(cls) -> str:
@@ -92,7 +92,7 @@ class DemoCommand(Command):
 
     examples = """
         regard demo"""
-    old = (("run", "folder"),)
+    old = (("folder", "run"),)
 
-    folder: Path = option(Path("runs/demo"), "FOLDER")
+    run: Path = option(Path("runs/demo"), "RUN")
     """Where to keep the run."""
