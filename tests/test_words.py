@@ -191,10 +191,10 @@ def test_commands_that_do_not_exist(capsys):
 
 
 def test_settings_are_told_from_the_other_words():
-    words = ["--train.steps", "500", "a.toml", "--run", "runs/x", "--model.layer.width=64", "--data.train", "a b"]
+    words = ["--train.steps", "500", "a.toml", "--folder", "runs/x", "--model.layer.width=64", "--data.train", "a b"]
     assert parse(Sets, words) == Sets(
         recipe=Path("a.toml"),
-        run=Path("runs/x"),
+        folder=Path("runs/x"),
         changes={"train.steps": 500, "model.layer.width": 64, "data.train": "a b"},
     )
 
