@@ -13,9 +13,9 @@ import refusals
 import tiny
 import torch
 from refusals import write_recipe
+from safetensors.torch import save_file
 from tiny import differences
 
-from regard import disk
 from regard.cli import main
 from regard.train.checkpoint import load_checkpoint
 from regard.train.loop import Training
@@ -49,7 +49,7 @@ def test_a_full_disk_in_the_middle_of_a_checkpoint(refused, said, monkeypatch):
     name = write_recipe("lm-lstm", checkpoint=3, evaluate=50)
     assert said("train", name, "--run", "whole")[0] == 0
     with monkeypatch.context() as patch:
-        patch.setattr(disk, "save_file", fails_the(2, disk.save_file))
+        patch.setattr("safetensors.torch.save_file", fails_the(2, save_file))
         assert refused("train", name, "--run", "r") == (
             "cannot write r/checkpoint.safetensors: No space left on device; the earlier one is untouched; "
             "check the folder and the space left on it"
