@@ -75,6 +75,7 @@ class Speaker:
 
     brevity = 2.2  # how much short sentences are preferred; 1: not at all
     states = 0.22  # how often a clause says what somebody or something is, or what was done to it
+    opinions = 0.5  # how many of those say what it is
     topics = 0.3  # how often what more is said of a document is what it is on
 
     def __init__(self, random: Random) -> None:
@@ -118,7 +119,7 @@ class Speaker:
             speaker = self.agent(False)
             return Clause(speaker, self.pick(SAYING), "present", object=self.clause(TENSES))
         if self.afford(1, self.states):
-            return self.described(tenses) if self.random() < 0.5 else self.passive()
+            return self.described(tenses) if self.random() < self.opinions else self.passive()
         if self.spare < 1 or self.random() < 0.2:
             verb, official = self.pick(INTRANSITIVE), False
         else:
@@ -282,7 +283,7 @@ class Speaker:
 class Reporter(Speaker):
     """Speaks as newspapers do: of agreements, laws and letters, what they are on, what was done to them and when."""
 
-    brevity, states, topics = 1.3, 0.5, 0.9
+    brevity, states, opinions, topics = 1.3, 0.45, 0.2, 1.0
 
     def detail(self, noun: Noun) -> float:
-        return 0.8 if noun.kind == "document" else 0.2
+        return 0.95 if noun.kind == "document" else 0.15
