@@ -8,7 +8,9 @@ from jaxtyping import install_import_hook
 # What these assert is told in full, as in a test.
 pytest.register_assert_rewrite("asking", "asserting", "reading", "refusals", "tabs", "trainings", "typed")
 install_import_hook(["regard.layers", "regard.models", "regard.look"], "beartype.beartype")
-install_import_hook(["regard.decode", "regard.data"], "shapes.arrays")
+# Not stream and write: wrapped, their generators are none to torch, and would run outside the mode that it sets.
+DECODE = ("batches", "beam", "caption", "choose", "constraints", "label", "probability", "rules", "score", "translate")
+install_import_hook(["regard.data", *(f"regard.decode.{name}" for name in DECODE)], "shapes.arrays")
 
 hypothesis.settings.register_profile("regard", deadline=None, max_examples=8, derandomize=True, database=None)
 hypothesis.settings.load_profile("regard")

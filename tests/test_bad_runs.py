@@ -148,7 +148,7 @@ def test_fewer_steps_than_there_are(refused, said):
     """Nothing has been looked at yet, so there are no weights to hand on."""
     name = write_recipe("lm-rnn", steps=50, evaluate=50, checkpoint=2)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Training, "look", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(Training, "evaluate", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
         assert said("train", name, "--run", "r")[0] == 130
     assert refused("train", "r", "--train.steps", "3") == (
         "r is at step 48, past train.steps (3), and has not been looked at yet; set train.steps above 48"

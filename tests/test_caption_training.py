@@ -154,7 +154,7 @@ def test_parts_of_a_batch_and_two_processes_learn_the_same(tmp_path):
     in_parts = replace(whole, train=replace(whole.train, accumulate=3))
     train(in_parts, tmp_path / "parts", Report(quiet=True))
     Folder(tmp_path).write_config(whole)
-    done = tiny.in_two_processes("train", tmp_path / "config.toml", "--run", tmp_path / "both")
+    done = tiny.in_two_processes("train", tmp_path / "config.toml", "--folder", tmp_path / "both")
     assert done.returncode == 0, done.stderr
 
     def losses(name: str) -> list[float]:

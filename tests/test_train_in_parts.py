@@ -53,7 +53,7 @@ def test_two_processes_train_as_one(name, settings, tmp_path):
     path = tmp_path / "half.toml"
     Folder(tmp_path).write_config(half)
     (tmp_path / "config.toml").rename(path)
-    done = tiny.in_two_processes("train", path, "--run", tmp_path / "both")
+    done = tiny.in_two_processes("train", path, "--folder", tmp_path / "both")
     assert done.returncode == 0, done.stderr
     assert log_of(tmp_path / "both")[-1]["step"] == 8
     quietly(plan, tmp_path / "both")

@@ -22,8 +22,8 @@ class TrainCommand(Command):
         regard train examples/lm-lstm.toml --train.steps 500 --model.layer.width 256
         regard train --data.train my.txt --model lstm --run runs/mine
         regard train runs/mine                              (goes on where it stopped)
-        torchrun --nproc-per-node 2 -m regard train examples/lm-lstm.toml --run runs/two"""
-    old = (("folder", "run"),)
+        torchrun --nproc-per-node 2 -m regard train examples/lm-lstm.toml --folder runs/two"""
+    old = (("folder", "run"),)  # and torchrun takes --run for an option of its own
 
     recipe: Path | None = place("RECIPE", None)
     """A recipe (TOML), or the folder of a run to go on with."""
