@@ -14,6 +14,7 @@ from tiny import recipe
 from trainings import quietly
 
 from regard.config import Data, Text, to_table
+from regard.data.corpora.registry import CORPORA
 from regard.data.examples import held_out
 from regard.evaluate.judge import judge
 from regard.tasks import spread
@@ -131,3 +132,16 @@ def test_a_look_at_a_sorted_held_out_part_asks_from_all_of_it(tmp_path, monkeypa
     monkeypatch.setattr(loop, "ANSWERS", 20)
     quietly(plan, tmp_path / "run")
     assert Counter(word[0] for word in asked) == dict.fromkeys("abcde", 4)
+
+
+@pytest.mark.parametrize("valid", ["", "other.tsv"])
+def test_a_built_in_corpus_is_trained_on_by_its_own_part_alone(valid, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("other.tsv").write_text("1 2\t1 2\n")
+    plan = recipe(tmp_path, "seq2seq-rnn-attention", steps=1)
+    run = quietly(replace(plan, data=Data("digits:copy", valid=valid)), tmp_path / "run")
+    found = run.task.material(run.folder)
+    seen = [run.source_tokenizer.decode(found.train[0][i]) for i in range(len(found.train[0]))]
+    assert seen == [pair.source for pair in CORPORA["digits:copy"].read("train")]
+    for part in ("valid", "test"):
+        assert {pair.source for pair in CORPORA["digits:copy"].read(part)}.isdisjoint(seen)

@@ -63,7 +63,7 @@ def own(corpus: BuiltIn, wanted: str, split: Split | None) -> Iterator[Any]:
 def place_of(data: Data, part: Split) -> tuple[Where, Split | None]:
     """Where a part of the data is, and which split of it to read."""
     name = data.train if isinstance(data.train, str) else ""
-    if name in CORPORA and not getattr(data, part):
+    if name in CORPORA and (part == "train" or not getattr(data, part)):  # never all of it
         return data.train, part
     return getattr(data, part), None
 
