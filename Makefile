@@ -4,10 +4,11 @@
 # make kills      kills trainings at random moments, and shows that they go on exactly
 # make demo       trains a small translator in about 90 seconds and shows where it looks
 # make bench      speed and memory against named peers (docs/performance.md)
+# make weights    fetches published models for the tests that open them; ONLY="g2p minilm" some of them
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test test-avx2 quick check script mutants kills demo bench clean
+.PHONY: test test-avx2 quick check script mutants kills demo bench weights clean
 
 test: check
 	$(BIN)/pytest -n auto
@@ -45,6 +46,9 @@ demo: .venv/installed
 
 bench: .venv/installed-bench
 	$(BIN)/python -m bench
+
+weights: .venv/installed
+	$(BIN)/python tests/published.py $(ONLY)
 
 .venv/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

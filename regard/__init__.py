@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from regard.decode.translate import Translation
     from regard.errors import UserError
     from regard.layers.state import State, select
+    from regard.look.arrays import Weights
     from regard.look.patch import patch
     from regard.look.record import Record
     from regard.look.trace import Trace, trace
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from regard.page.open import show
     from regard.runs import Run
     from regard.runs import load_run as load
+    from regard.training.start import train, train_seeds
 
 __version__ = "0.1.0"
 
@@ -44,6 +46,7 @@ __all__ = [
     "Translation",
     "UserError",
     "Vision",
+    "Weights",
     "Writing",
     "__version__",
     "build",
@@ -53,14 +56,18 @@ __all__ = [
     "select",
     "show",
     "trace",
+    "train",
+    "train_seeds",
 ]
 
 _HOMES = {
+    "training.start": "train train_seeds",
     "config": "Classifier LanguageModel Recurrent Seq2Seq Tagger Transducer Transformer Vision",
     "decode.translate": "Translation",
     "config.decoding": "Search Writing",
     "errors": "UserError",
     "layers.state": "State select",
+    "look.arrays": "Weights",
     "look.patch": "patch",
     "look.record": "Record",
     "look.trace": "Trace trace",

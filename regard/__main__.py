@@ -1,7 +1,12 @@
-"""`python -m regard`."""
+"""What `regard` and `python -m regard` run."""
 
 import sys
 
-from regard.cli import main
+from regard import process
 
-sys.exit(main())
+process.begin()
+
+from regard.cli import main  # noqa: E402 (what can be interrupted must have begun)
+
+if __name__ == "__main__":
+    sys.exit(main())

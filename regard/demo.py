@@ -9,11 +9,10 @@ from rich.panel import Panel
 from regard.config import Data, Recipe, Recurrent, Seq2Seq, Text, Train
 from regard.config.decoding import Search
 from regard.data.corpora.phrases import notes_sentences
-from regard.evaluate.judge import judge
 from regard.look.pictures.maps import alignment_map, save_beside
 from regard.look.pictures.style import HONEST
 from regard.runs import load_run
-from regard.train.loop import train
+from regard.training.loop import train
 
 RECIPE = Recipe(
     data=Data(train="news:french"),
@@ -44,7 +43,7 @@ def demo(path: Path) -> None:
     )
     train(RECIPE, path)
     run = load_run(path)
-    figures = judge(path)
+    figures = run.evaluate()
     console.print(
         f"\nOn [bold]500 sentences it has never seen[/bold]: BLEU [bold]{figures['bleu']:.1f}[/bold], "
         f"{figures['exact']:.0f} % right to the letter\n[dim]{figures['bleu_signature']}[/dim]"
@@ -57,7 +56,7 @@ def demo(path: Path) -> None:
         console.print(f"\n[bold]{phrase.source}[/bold]\n→ [bold blue]{output}[/bold blue]   {verdict}\n")
         assert made.alignment is not None
         maps.append(alignment_map(made.alignment))
-        console.print(maps[-1].terminal(), soft_wrap=True)
+        console.print(maps[-1].terminal(console.width), soft_wrap=True)
     picture = path / "alignment.png"
     save_beside(maps, picture)
     console.print(f"\n[dim]Darker: looked at more. It shows {HONEST}.[/dim]")

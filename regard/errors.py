@@ -8,6 +8,12 @@ class UserError(Exception):
     """A mistake in a setting, a file or a call. Its text is one line, meant for the person who made the call."""
 
 
+def counted(count: int | str, noun: str, several: str = "") -> str:
+    """So many of something, in the right number: 1 update, 1,000 updates, 2 entries. As text: 0.5 epochs."""
+    shown = count if isinstance(count, str) else f"{count:,}"
+    return f"{shown} {noun if shown == '1' else several or f'{noun}s'}"
+
+
 def unknown(what: str, found: object, known: Iterable[str]) -> UserError:
     """The error for a name that does not exist: says which one was probably meant, or lists them all."""
     names = list(known)

@@ -1,10 +1,11 @@
 """A run: a trained model with its tokenizers. Raw text in, raw text out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import tee
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 from jaxtyping import UInt8
@@ -14,23 +15,28 @@ from regard.config import (
     Classifier,
     ModelConfig,
     Recipe,
+    Where,
 )
 from regard.config.decoding import Search, Writing
 from regard.config.looking import Effort, Recording
+from regard.data.files import read_lines
 from regard.data.material import Material
 from regard.decode.batches import BATCH
 from regard.decode.caption import caption
 from regard.decode.label import classify, tag
 from regard.decode.probability import Pair, Scored
-from regard.decode.translate import Translation, translate
+from regard.decode.terms import Glossary, glossary_of, read_glossary
+from regard.decode.translate import NO_TERMS, Translation, translate
 from regard.decode.write import write
-from regard.errors import UserError
+from regard.errors import UserError, counted
 from regard.folder import Folder
 from regard.look.align.weights import paths_over_source
 from regard.look.align.words import align, word_weights
-from regard.look.find.find import Finding, Subject, find
+from regard.look.arrays import Weights, attention_of
+from regard.look.find.find import Finding, Subject, find_on_sides
 from regard.look.find.labelled import labelled
-from regard.look.find.properties import Property, properties_named
+from regard.look.find.own import own_properties
+from regard.look.find.properties import Property
 from regard.look.record import Record
 from regard.look.recording import RECORDING
 from regard.models.build import build
@@ -42,12 +48,18 @@ from regard.tasks import TASKS, Task, task_of
 from regard.text.files import load
 from regard.text.labels import Labels
 from regard.text.tokenizer import Tokenizer
-from regard.weights import load_weights
+from regard.weights import about_weights, fill, weights_of
 
+if TYPE_CHECKING:
+    from regard.evaluate.judge import Figures, Judgement
+
+LOOKING = ("align", "heads", "find")  # where this cannot, `look` shows what there is to see
+Terms: TypeAlias = Glossary | Mapping[str, str | Sequence[str]] | str | Path
 WRITING, SEARCH, EFFORT = Writing(), Search(), Effort()  # nothing special wished for
+ARGMAX = Search(beam=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A trained model with its tokenizers: text in, text out."""
 
@@ -86,13 +98,21 @@ class Run:
         """A language model as it should write and score texts of any length: held to distances that it has learnt."""
         if self.task.has_source or not self.model.grows:
             return self.model
-        lengths = [run.recipe.train.length for run in (self, *self.others)]
+        lengths = [run.trained_length for run in (self, *self.others)]
         return ContextWindow(self.model, min(*lengths, self.model.longest or lengths[0])).eval()
+
+    @property
+    def trained_length(self) -> int:
+        """How long the rows were that its weights were trained on; config.toml may have another length by now."""
+        about = about_weights(self.folder.weights)
+        return int(about["recipe"]["train"]["length"]) if "recipe" in about else self.recipe.train.length
 
     def trained_model(self) -> Model:
         """The model with the weights of this run, as it was trained: not yet quantised, and no ensemble."""
+        tensors, about = weights_of(self.folder.weights)
+        self.folder.check(about, self.recipe)
         model = self.new_model().eval()
-        load_weights(model, self.folder.weights)
+        fill(model, tensors, self.folder.weights)
         return model
 
     def new_model(self) -> Model:
@@ -104,9 +124,19 @@ class Run:
         """For a command that only some kinds of run know."""
         if command not in self.task.commands:
             wanted = " or a ".join(task.title for task in TASKS.values() if command in task.commands)
-            raise UserError(
-                f"{self.folder.path} is a {self.task.title}, {command} wants a {wanted}; use {self.task.commands[0]}"
-            )
+            remedy = "look" if command in LOOKING else self.task.commands[0]
+            raise UserError(f"{self.folder.path} is a {self.task.title}, {command} wants a {wanted}; use {remedy}")
+
+    def __repr__(self) -> str:
+        """What it is, how large, how good, and where."""
+        trained = self.folder.weights.exists()
+        numbers = sum(p.numel() for p in self.model.parameters())
+        size = counted(numbers, "parameter") if trained else "not yet trained"
+        looks = [entry["held_out"] for entry in self.folder.read_log() if entry.get("best")]
+        name = self.recipe.train.metric
+        best = f", best {name} {looks[-1][name]:.4f}" if looks and name in looks[-1] else ""
+        tokens = f"{self.tokenizer.vocabulary:,} {self.tokenizer.kind}"
+        return f"{self.task.title}, {size}, {tokens}{best}: {self.folder.path}"
 
     # ---- language models
 
@@ -146,16 +176,25 @@ class Run:
     def find(
         self,
         properties: str | Property | Sequence[str | Property],
-        text: str | Sequence[str],
+        text: str | Sequence[str] | None = None,
         effort: Effort = EFFORT,
     ) -> list[Finding]:
-        """The cells and heads that follow these properties of a text, each by its name or as a function of the text."""
+        """The cells and heads that follow these properties, each by its name or as a function of the text.
+
+        Of a text for a language model; without one, and for all others, of what the run held out.
+        """
         wanted = [properties] if isinstance(properties, str) or callable(properties) else properties
-        named = [(one if isinstance(one, str) else one.__name__, one) for one in wanted]
-        known = {name: properties_named([one])[one] if isinstance(one, str) else one for name, one in named}
+        known: dict[str, Property] = {}
+        for one in wanted:
+            known |= own_properties([one]) if isinstance(one, str) else {one.__name__: one}
         subject = self.subject(effort.seed)
-        reading = labelled(self.tokenizer, [text] if isinstance(text, str) else text)
-        return find(subject, reading, known, effort, lambda items, *_: iter(items))
+        if text is not None and self.task.has_source:
+            raise UserError(f"a {self.task.title} is searched on what it held out, found a text; leave it out")
+        if text is None:
+            readings = self.task.texts(self.folder, self.recipe, self.tokenizers, "", effort.side)
+        else:
+            readings = [labelled(self.tokenizer, [text] if isinstance(text, str) else text)]
+        return find_on_sides(subject, readings, known, effort, lambda items, *_: iter(items))
 
     def subject(self, seed: int = 0) -> Subject:
         """What a finder looks into: the model, and the same with new weights."""
@@ -163,7 +202,7 @@ class Run:
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             untrained = self.new_model().eval()
-        return Subject(self.model, untrained, self.tokenizer, carry=not self.model.grows)
+        return Subject(self.model, untrained, self.tokenizer)
 
     # ---- translators
 
@@ -175,33 +214,40 @@ class Run:
         prefix: str = Search.prefix,
         must: Sequence[str] = Search.must,
         never: Sequence[str] = Search.never,
+        terms: Terms = NO_TERMS,
         batch: int = BATCH,
     ) -> list[str]:
         """The best translation of each line. `translations` knows more wishes, and more about each translation."""
         wishes = Search(beam=beam, prefix=prefix, must=tuple(must), never=tuple(never))
-        return [best.text for best, *_ in self.translations(lines, wishes, batch=batch)]
+        return [best.text for best, *_ in self.translations(lines, wishes, terms=terms, batch=batch)]
 
     def translations(
-        self, lines: Iterable[str], wishes: Search = SEARCH, *, alignments: bool = False, batch: int = BATCH
+        self,
+        lines: Iterable[str],
+        wishes: Search = SEARCH,
+        *,
+        alignments: bool = False,
+        terms: Terms = NO_TERMS,
+        batch: int = BATCH,
     ) -> Iterator[list[Translation]]:
-        """The best translations of each line, with all that is known of them. Lines are read as they are needed."""
+        """The best translations of each line, with all that is known of them. Lines are read as they are needed.
+
+        Terms are {source: target}, or the path of a file of lines source<TAB>target: what a line's terms must become.
+        """
         self.check("translate")
         if isinstance(lines, str):
             raise UserError("translate wants a list of lines, found one text; write translate([text])")
         if alignments:
             paths_over_source(self.model)
-        return self._translations(lines, wishes, alignments, batch)
+        read, again = tee(lines)
+        found = translate(self.model, self.tokenizers, read, wishes, terms=_glossary(terms), batch=batch)
+        return self._with_alignments(found, again) if alignments else found
 
-    def _translations(
-        self, lines: Iterable[str], wishes: Search, alignments: bool, batch: int
+    def _with_alignments(
+        self, translated: Iterable[list[Translation]], lines: Iterable[str]
     ) -> Iterator[list[Translation]]:
-        tokenizers, (read, again) = self.tokenizers, tee(lines)
-        translated = translate(self.model, tokenizers, read, wishes, batch=batch)
-        for found, line in zip(translated, again, strict=True):
-            if alignments:
-                yield [replace(one, alignment=align(self.model, tokenizers, line, one)) for one in found]
-            else:
-                yield found
+        for found, line in zip(translated, lines, strict=True):
+            yield [replace(one, alignment=align(self.model, self.tokenizers, line, one)) for one in found]
 
     # ---- captioners, classifiers, taggers
 
@@ -240,6 +286,20 @@ class Run:
 
     # ---- every kind
 
+    def judged(self, where: Where | None = None, search: Search = ARGMAX) -> "Judgement":
+        """The run held against its test part, or else its held-out one, or other data: example by example."""
+        from regard.evaluate.judge import judge  # here: answering needs nothing of it
+
+        return judge(self, where, search)
+
+    def evaluate(self, where: Where | None = None, *, beam: int = ARGMAX.beam) -> "Figures":
+        """How good it is: what `regard evaluate` prints, by name."""
+        return self.judged(where, Search(beam=beam)).figures
+
+    def attention(self, asked: str | UInt8[Tensor, "3 Y X"], wishes: Recording = RECORDING) -> Mapping[str, Weights]:
+        """How much each token looked at which, in every layer and head, while the run reads a text and answers it."""
+        return attention_of(self.record(asked, wishes))
+
     def record(self, asked: str | UInt8[Tensor, "3 Y X"], wishes: Recording = RECORDING) -> Record:
         """Everything there is to see while the run reads a text, or a picture, and answers it."""
         record = self.task.record(self.model, self.tokenizers, asked, wishes)
@@ -259,6 +319,12 @@ class Run:
     @property
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         return self.source_tokenizer, self.tokenizer
+
+
+def _glossary(terms: Terms) -> Glossary:
+    if isinstance(terms, str | Path):
+        return read_glossary(read_lines(Path(terms)), str(terms))
+    return terms if isinstance(terms, Glossary) else glossary_of(terms)
 
 
 def load_run(path: str | Path, *, precision: str = "float32", ensemble: Sequence[str | Path] = ()) -> Run:

@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from regard.config import Data, Pictures, Recipe, Recurrent, Seq2Seq, Text, Train, Transformer, Vision
-from regard.train.loop import train
-from regard.train.report import Report
+from regard.training.loop import train
+from regard.training.report import Report
 
 COLOURS = {"red": (230, 20, 20), "green": (20, 200, 20), "blue": (20, 20, 230)}
 EYES = Vision("residual", width=16, stages=2, channels=4, dropout=0.1)

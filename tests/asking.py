@@ -6,6 +6,7 @@ from typing import Any
 
 import pages
 import pytest
+import tiny
 
 from regard.page.server import Server
 
@@ -19,7 +20,7 @@ def runs(tmp_path_factory):
 
 def request(server: Server, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None) -> Any:
     """Status, headers and content of an answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=tiny.PATIENCE)
     connection.request(method, path, body or None, headers or {})
     answer = connection.getresponse()
     content = answer.read()

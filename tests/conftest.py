@@ -1,5 +1,8 @@
 """Every test runs with the shapes in the signatures of these rooms checked at each call (but see shapes.py)."""
 
+import os
+import signal
+
 import hypothesis
 import pytest
 import torch
@@ -12,6 +15,9 @@ install_import_hook(["regard.layers", "regard.models", "regard.look"], "beartype
 DECODE = ("batches", "beam", "caption", "choose", "constraints", "label", "probability", "rules", "score", "translate")
 install_import_hook(["regard.data", *(f"regard.decode.{name}" for name in DECODE)], "shapes.arrays")
 
+# Ctrl-C is heeded, here and in every child, also where it would be ignored: with tests in the background (nohup).
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.environ.pop("COLUMNS", None)  # how wide tables are is no matter of who runs the tests, and xdist sets it
 hypothesis.settings.register_profile("regard", deadline=None, max_examples=8, derandomize=True, database=None)
 hypothesis.settings.load_profile("regard")
 

@@ -22,7 +22,7 @@ import tomli_w
 
 from regard.config import to_table
 from regard.folder import Folder
-from regard.train.checkpoint import load_checkpoint
+from regard.training.checkpoint import load_checkpoint
 
 FAMILIES = [f"lm-{kind}" for kind in ("rnn", "lstm", "transformer")] + [
     "seq2seq-rnn-attention",

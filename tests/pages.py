@@ -12,8 +12,8 @@ import tiny
 from regard.page.answers import Answers
 from regard.page.server import Server
 from regard.runs import Run, load_run
-from regard.train.loop import train
-from regard.train.report import Report
+from regard.training.loop import train
+from regard.training.report import Report
 
 FAMILIES = {
     "rnn": "lm-rnn",

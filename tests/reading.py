@@ -31,6 +31,6 @@ def labelled(where, split=None, skipped=None) -> list[tuple[str, str]]:
     return list(read_labelled(where, split, skipped))
 
 
-def kind_of(where, told=None) -> str:
+def kind_of(where, told=None, columns=()) -> str:
     """The name of the task that a corpus is for."""
-    return held_in(where, TASKS[told] if told else None).name
+    return held_in(where, TASKS[told] if told else None, columns).name

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pages
 import pytest
+import tiny
 
 from regard.page.server import Server
 
@@ -49,6 +50,7 @@ class Tab:
         self.server = server
         self.context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True, **wishes)
         self.page = self.context.new_page()
+        self.page.set_default_timeout(1000 * tiny.PATIENCE)
         self.wrong: list[str] = []
         self.strangers: list[str] = []
         self.context.route("**/*", self._gate)
@@ -75,11 +77,11 @@ class Tab:
         self.ready()
 
     def ready(self) -> None:
-        self.page.wait_for_selector("#stage[aria-busy=false]", timeout=20_000)
+        self.page.wait_for_selector("#stage[aria-busy=false]")
 
     def until(self, true: str) -> None:
         """Waits for a condition. Playwright's own way evaluates text in the page, which the page's policy forbids."""
-        for _ in range(400):
+        for _ in range(20 * tiny.PATIENCE):
             if self.page.evaluate(true):
                 return
             self.page.wait_for_timeout(50)

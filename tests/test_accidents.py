@@ -17,8 +17,9 @@ from safetensors.torch import save_file
 from tiny import differences
 
 from regard.cli import main
-from regard.train.checkpoint import load_checkpoint
-from regard.train.loop import Training
+from regard.training.checkpoint import load_checkpoint
+from regard.training.loop import Training
+from regard.weights import about_weights
 
 pytestmark = pytest.mark.usefixtures("here")
 said, refused = refusals.said, refusals.refused
@@ -135,7 +136,11 @@ def test_control_c_checkpoints_and_says_how_to_go_on():
         assert process.wait() == 130
     saved = load_checkpoint(Path("r/checkpoint.safetensors"))
     assert "Traceback" not in rest
-    assert rest.endswith(f"regard: stopped at step {saved.progress.step}; go on with: regard train r\n")
+    words = (
+        r"finishing this step, then a last look of about \d+ seconds? \(Ctrl-C again to stop at once\)\n"
+        rf"regard: stopped at step {saved.progress.step:,}; answers come from step [\d,]+; go on with: regard train r\n"
+    )
+    assert re.search(words + r"\Z", rest)
     assert 10 <= saved.progress.step < 3000
     assert leftovers() == []
     steps = str(saved.progress.step + 7)
@@ -158,10 +163,12 @@ def test_control_c_changes_nothing(said, monkeypatch):
         patch.setattr(Training, "update", stopped)
         code, text = said("train", name, "--run", "r")
     assert code == 130
-    assert text.endswith(
-        "finishing this step, then stopping (Ctrl-C again to stop at once)\n"
-        "regard: stopped at step 11; go on with: regard train r\n"
+    assert re.search(
+        r"finishing this step, then a last look of about \d+ seconds? \(Ctrl-C again to stop at once\)\n"
+        r"regard: stopped at step 11; answers come from step 11; go on with: regard train r\n\Z",
+        text,
     )
+    assert about_weights(Path("r/model.safetensors"))["step"] == 11
     assert load_checkpoint(Path("r/checkpoint.safetensors")).progress.step == 11
     assert said("train", "r")[0] == 0
     assert differences(Path("whole"), Path("r")) == []
@@ -176,3 +183,56 @@ def test_control_c_twice_stops_at_once(said, monkeypatch):
     monkeypatch.setattr(Training, "update", stopped)
     assert said("train", write_recipe("lm-lstm"), "--run", "r")[0] == 130
     assert not Path("r/checkpoint.safetensors").exists()
+
+
+def test_control_c_in_the_last_look_leaves_it_out(said, monkeypatch):
+    """The checkpoint is written before, so nothing is lost but the look."""
+    name = write_recipe("lm-lstm")
+    assert said("train", name, "--run", "whole")[0] == 0
+    update, look = Training.update, Training.look
+
+    def stopped(self):
+        if self.progress.step == 10:
+            signal.raise_signal(signal.SIGINT)
+        return update(self)
+
+    def again(self):
+        if self.stop.asked:
+            signal.raise_signal(signal.SIGINT)
+        return look(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "update", stopped)
+        patch.setattr(Training, "look", again)
+        code, text = said("train", name, "--run", "r")
+    assert code == 130
+    assert text.endswith("regard: stopped at step 11; answers come from step 8; go on with: regard train r\n")
+    assert said("train", "r")[0] == 0
+    assert differences(Path("whole"), Path("r")) == []
+
+
+@pytest.mark.parametrize(
+    ("at", "answers"), [(3, "there is nothing to answer with yet"), (10, "answers come from step 8")]
+)
+def test_whoever_runs_the_machine_may_end_it(at, answers, said, monkeypatch):
+    """SIGTERM, from a cluster or from systemd: it is in a hurry, so there is no look."""
+    name, before = write_recipe("lm-lstm", checkpoint=100), signal.getsignal(signal.SIGTERM)
+    assert said("train", name, "--run", "whole")[0] == 0
+    update = Training.update
+
+    def ended(self):
+        if self.progress.step == at - 1:
+            signal.raise_signal(signal.SIGTERM)
+        return update(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "update", ended)
+        code, text = said("train", name, "--run", "r")
+    assert code == 143
+    assert text.endswith(
+        "asked to end: finishing this step, then a checkpoint\n"
+        f"regard: stopped at step {at}; {answers}; go on with: regard train r\n"
+    )
+    assert said("train", "r")[0] == 0
+    assert differences(Path("whole"), Path("r")) == []
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -78,18 +78,18 @@ def test_lines_that_are_too_long_are_counted(said):
     write("a.tsv", "\n".join([*lines, "\tone side only"]))
     code, text = said("train", "--data.train", "a.tsv", "--data.longest", "8", "--data.share", "0.3", *PAIRS, *SMALL)
     assert code == 0
-    assert "left out 1 one side empty, 3 longer than 8 tokens\n" in text
+    assert "left out 1 example with one side empty, 3 examples longer than 8 tokens\n" in text
     write("b.tsv", "\n".join(lines))
     _, text = said("train", "--data.train", "b.tsv", "--data.longest", "8", *PAIRS, *SMALL, "--run", "b")
-    assert "left out 3 longer than 8 tokens\n" in text
+    assert "left out 3 examples longer than 8 tokens\n" in text
     _, text = said("train", "b")
-    assert "left out 3 longer than 8 tokens\n" in text
+    assert "left out 3 examples longer than 8 tokens\n" in text
 
 
 def test_nothing_but_long_lines(refused):
     write("a.tsv", "\n".join(f"{'long ' * 9}{n}\tshort" for n in range(30)))
     assert re.fullmatch(
-        r"a.tsv has no pair to train on \(\d+ longer than 8 tokens\); check the data",
+        r"a.tsv has no pair to train on \(\d+ examples longer than 8 tokens\); check the data",
         refused("train", "--data.train", "a.tsv", "--data.longest", "8", *PAIRS, *SMALL),
     )
 

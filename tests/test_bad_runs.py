@@ -10,8 +10,9 @@ from safetensors.torch import load_file
 
 from regard.config.upgrade import VERSION
 from regard.folder import Folder
-from regard.train import checkpoint as checkpoints
-from regard.train.loop import Training
+from regard.training import checkpoint as checkpoints
+from regard.training.loop import Training
+from regard.weights import open_weights, save_weights
 
 pytestmark = pytest.mark.usefixtures("here")
 said, refused = refusals.said, refusals.refused
@@ -68,13 +69,31 @@ def test_a_broken_checkpoint(kept, refused, said):
     assert said("train", "r")[0] == 0
 
 
-def test_a_checkpoint_of_another_model(refused, said):
+def test_weights_of_another_model(refused, said):
+    """Those say themselves what they were trained with; older ones are known by their sizes."""
     assert said("train", write_recipe("lm-rnn", steps=2), "--run", "r")[0] == 0
     config = Path("r/config.toml")
     config.write_text(config.read_text().replace("width = 12", "width = 16"))
-    text = refused("train", "r")
-    assert text.startswith("r/checkpoint.safetensors does not fit the model in config.toml (")
-    assert refused("evaluate", "r").startswith("r/model.safetensors does not fit the model in config.toml (")
+    expected = "r/config.toml says model.layer.width = 16, but the weights were trained with 12; put it back"
+    assert refused("train", "r") == expected
+    assert refused("evaluate", "r") == expected
+    for path in map(Path, ("r/checkpoint.safetensors", "r/model.safetensors")):
+        tensors, about = open_weights(path)
+        save_weights(path, tensors, {name: about[name] for name in ("version", "progress") if name in about})
+    expected = (
+        "does not fit the model in config.toml: embedding.lookup.weight is 51 × 12, wanted is 51 × 16; "
+        "put config.toml back, or take the weights of this run"
+    )
+    assert refused("train", "r") == f"r/checkpoint.safetensors {expected}"
+    assert refused("evaluate", "r") == f"r/model.safetensors {expected}"
+
+
+def test_a_broken_config_names_its_file_once(refused, said):
+    assert said("train", write_recipe("lm-rnn", steps=2), "--run", "r")[0] == 0
+    Path("r/config.toml").write_text("[model\n")
+    text = refused("evaluate", "r")
+    assert text.startswith("r/config.toml is not valid TOML: ")
+    assert text.count("r/config.toml") == 1
 
 
 def test_broken_weights(refused, said):
@@ -159,8 +178,12 @@ def test_evaluating_on_data_of_the_other_kind(refused, said):
     assert said("train", write_recipe("lm-rnn", steps=2), "--run", "r")[0] == 0
     write("a.tsv", "one\teins\n")
     write("a.en", "one\n")
-    assert refused("evaluate", "r", "--data", "a.tsv") == "a.tsv holds pairs, this run was trained on text"
-    assert refused("evaluate", "r", "--data", "a.en", "a.en") == "a.en, a.en holds pairs, this run was trained on text"
+    assert refused("evaluate", "r", "--data", "a.tsv") == (
+        "a.tsv holds pairs, this run was trained on text; give a file of text"
+    )
+    assert refused("evaluate", "r", "--data", "a.en", "a.en") == (
+        "a.en, a.en holds pairs, this run was trained on text; give a file of text"
+    )
     assert refused("evaluate", "r", "--data", "none.txt") == "none.txt does not exist; check the path"
     assert refused("evaluate", "r", "--train.steps", "5") == (
         "--train.steps is a setting of a recipe and means nothing here; see --help"

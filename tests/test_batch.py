@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data import store
-from regard.data.batch import IGNORED, Batch, Buckets, Streams, Windows
-from regard.data.store import Store
+from regard.data.batch import IGNORED, Batch, Buckets, InStep, Streams, Windows
+from regard.data.store import Store, gather
 from regard.errors import UserError
 from regard.text import PADDING, START, STOP
 
@@ -186,6 +186,15 @@ def some_lengths(count: int) -> tuple[Store, Store]:
     sources = np.clip(random.lognormal(2.6, 0.6, count), 1, 100).astype(int)
     targets = np.clip(sources * random.normal(1.1, 0.2, count), 1, 120).astype(int)
     return store.gather([[5] * n for n in sources]), store.gather([[5] * n for n in targets])
+
+
+def test_tokens_read_are_those_of_both_sides_without_padding():
+    """A classifier wants one token of a text and reads all of it."""
+    source, target = gather([[5, 6, 7], [5]]), gather([[8], [9]])
+    batch = InStep(source, target, 100, seed=0).at(0)
+    assert (batch.wanted, batch.read) == (2, 4 + 2 + 2)  # tokens, a stop for each source, a start for each answer
+    text = Streams(gather([list(range(10))]), 1, 9).at(0)
+    assert text.read == text.wanted == 9
 
 
 def test_every_epoch_of_pairs_has_another_order():

@@ -1,8 +1,9 @@
 """Beam search, over every model: against argmax, against trying everything, against a search written the slow way."""
 
 import math
+from dataclasses import replace
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise
 
 import pytest
 import torch
@@ -17,11 +18,20 @@ from regard.decode.choose import argmax
 from regard.decode.rules import AtLeast, Bounds, NoRepeatedNgram
 from regard.decode.score import score
 from regard.decode.stream import stream
+from regard.decode.wording import Wording, phrase_of
 from regard.layers.state import State
 from regard.models.model import Model
+from regard.text import train_tokenizer
 
 every_model = pytest.mark.parametrize("name", WRITES)
 START, STOP = 1, 2
+WORDS = train_tokenizer("words", ["a b c d e f g"])  # as many tokens as the models know
+
+
+def wording(*must: str, never: tuple[str, ...] = ()) -> Wording:
+    """What an answer must and must not hold."""
+    spelled = [tuple(phrase_of(WORDS, [text]) for text in texts) for texts in (must, never)]
+    return Wording(WORDS, *spelled, patient=False)
 
 
 @cache
@@ -233,31 +243,42 @@ def test_cached_is_uncached(name, trained):
 def test_what_must_appear_appears(name, trained):
     """And what is found is the model's own score, in batches as alone."""
     model = model_of(name, trained)
-    state, must = begin(model, name, 2), [(5, 6, 5), (7,), (3, 3)]
-    search = BeamSearch(beam=4, limit=9, stop=STOP, n_best=2, must=must)
-    found = beam(model, first(2), state, search)
+    state, must = begin(model, name, 3), ["b c b", "d", "e e"]
+    wordings = [wording(*must), wording(*must, never=("g",)), None]
+    search = BeamSearch(beam=4, limit=9, stop=STOP, n_best=2, wordings=wordings)
+    found = beam(model, first(3), state, search)
     for row, hypotheses in enumerate(found):
         assert hypotheses
         for hypothesis in hypotheses:
-            written = ",".join(map(str, hypothesis.tokens))
-            assert all(",".join(map(str, phrase)) in written for phrase in must)
+            written = WORDS.decode(hypothesis.tokens)
+            assert row == 2 or all(phrase in written for phrase in must)
+            assert row != 1 or "g" not in written
             fed = torch.tensor([[START, *hypothesis.tokens] + [STOP] * hypothesis.finished])
             alone = select(state, torch.tensor([row]))
             assert hypothesis.logs == pytest.approx(score(model, fed, alone)[0].tolist(), abs=1e-9)
-        exact([hypotheses], beam(model, first(1), select(state, torch.tensor([row])), search))
+        one = replace(search, wordings=wordings[row : row + 1])
+        exact([hypotheses], beam(model, first(1), select(state, torch.tensor([row])), one))
 
 
 def test_a_constraint_as_wide_as_the_space_is_trying_everything():
     model, wide = model_of("lm-gru", True), VOCABULARY**3
     (every,) = beam(model, first(1), model.start(), BeamSearch(beam=wide, limit=3, stop=STOP, n_best=wide))
-    (found,) = beam(model, first(1), model.start(), BeamSearch(beam=wide, limit=3, stop=STOP, must=[(4, 5)]))
+    (found,) = beam(
+        model, first(1), model.start(), BeamSearch(beam=wide, limit=3, stop=STOP, wordings=[wording("a b")])
+    )
     best = next(one for one in every if (4, 5) in zip(one.tokens, one.tokens[1:], strict=False))
+    exact([found[:1]], [[best]])
+    without = BeamSearch(beam=wide, limit=3, stop=STOP, wordings=[wording(never=("a b", "c"))])
+    (found,) = beam(model, first(1), model.start(), without)
+    best = next(one for one in every if 6 not in one.tokens and (4, 5) not in pairwise(one.tokens))
     exact([found[:1]], [[best]])
 
 
 def test_what_cannot_appear_gives_nothing():
     model = model_of("lm-gru", False)
-    assert beam(model, first(1), model.start(), BeamSearch(beam=3, limit=2, stop=STOP, must=[(4, 5, 6)])) == [[]]
+    assert beam(
+        model, first(1), model.start(), BeamSearch(beam=3, limit=2, stop=STOP, wordings=[wording("a b c")])
+    ) == [[]]
 
 
 @pytest.mark.parametrize("size", [5, 64, 1000, 4097])

@@ -8,8 +8,8 @@ import tiny
 from albums import album, recipe
 
 from regard.cli import main
-from regard.train.loop import train
-from regard.train.report import Report
+from regard.training.loop import train
+from regard.training.report import Report
 
 run = albums.run
 

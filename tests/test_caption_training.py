@@ -17,15 +17,14 @@ from regard.config import Data, Pictures, Recipe, Recurrent, Seq2Seq, Text, Trai
 from regard.data.batch import Captions
 from regard.data.corpora.scenes import SIDE, captioned, scenes
 from regard.errors import UserError
-from regard.evaluate.judge import judge
 from regard.folder import Folder
 from regard.runs import load_run
 from regard.tasks import TASKS
 from regard.tasks.pointing import pointing
-from regard.train.loop import Training, train
-from regard.train.parallel import World
-from regard.train.prepare import prepare
-from regard.train.report import Report
+from regard.training.loop import Training, train
+from regard.training.parallel import World
+from regard.training.prepare import prepare
+from regard.training.report import Report
 
 run = albums.run
 
@@ -106,7 +105,7 @@ def test_flickr8k_as_it_comes(tmp_path, capsys):
     train(made, tmp_path / "run", Report(quiet=True))
     facts = json.loads((tmp_path / "run/tokens/facts.json").read_text())
     (tmp_path / "20.png").unlink()
-    figures = judge(tmp_path / "run", (str(where), str(tmp_path / "dev.txt")))
+    figures = load_run(tmp_path / "run").evaluate((str(where), str(tmp_path / "dev.txt")))
     assert (figures["pictures"], figures["left_out"]) == (5, "1 picture not there (first: 20.png)")
     assert (facts["train_pictures"], facts["valid_pictures"]) == (18, 6)
 
@@ -168,7 +167,7 @@ def test_it_learns_to_say_the_colour(tmp_path):
     made = train(
         recipe(tmp_path, "attention", steps=120, evaluate=60, metric="exact"), tmp_path / "run", Report(quiet=True)
     )
-    assert judge(made.folder.path)["exact"] > 60  # by chance a third
+    assert made.evaluate()["exact"] > 60  # by chance a third
 
 
 # Judging
@@ -184,7 +183,7 @@ def test_several_references(run):
     assert other["bleu_1"].value < 100
     assert other["chrf"].value < perfect["chrf"].value
     assert TASKS["captions"].scores(["a red dog", "two cats"], references)["exact"].value == 100
-    figures = judge(run.folder.path)
+    figures = run.evaluate()
     assert {"bleu_1", "bleu", "chrf", "cider", "exact", "cider_signature", "bits_per_byte"} <= figures.keys()
     assert "nrefs:2" in figures["bleu_signature"]
 

@@ -125,7 +125,7 @@ MISTAKES = {
     ),
     "a model without a kind": (
         "[data]\ntrain = 'a'\n[model]\ntied = true",
-        "[model] wants a kind; choose one of language-model, seq2seq, classifier, tagger, transducer",
+        "[model] wants a kind; choose one of language-model, seq2seq, classifier, tagger, transducer, run",
     ),
     "an unknown kind": (
         "[data]\ntrain = 'a'\n[model]\nkind = 'seq2sec'",
@@ -141,7 +141,7 @@ MISTAKES = {
     ),
     "settings of the other kind of layer": (
         "[data]\ntrain = 'a'\n[model]\nkind = 'language-model'\nlayer.kind = 'lstm'\nlayer.heads = 4",
-        "no setting 'heads' in [model.layer]; there are kind, width, layers, dropout, bidirectional",
+        "no setting 'heads' in [model.layer]; there are kind, width, layers, dropout, embedding, bidirectional",
     ),
     "a newer version": (
         "version = 99\n[data]\ntrain = 'a'",

@@ -157,7 +157,7 @@ def test_real_parallel_files():
 def test_real_tabs():
     skipped = Counter()
     found = pairs(real("tatoeba_fra_eng", "fra.txt.xz"), skipped=skipped)
-    assert len(found) + skipped["one side empty"] == 167_130
+    assert len(found) + skipped["example with one side empty"] == 167_130
 
 
 def test_real_labels():

@@ -69,7 +69,7 @@ def test_a_folder_has_a_document_in_each_file_by_name():
     write("books/picture.png", b"\x89PNG\r\n\x1a\n\0\0")
     skipped = Counter()
     assert documents("books", skipped=skipped) == ["B.txt", "a/c.md", "a/z.txt.gz", "b.txt"]
-    assert skipped == {"empty file": 1, "binary file": 1}
+    assert skipped == {"file that is empty": 1, "file that is binary": 1}
     assert kind_of("books") == "text"
 
 
@@ -111,9 +111,9 @@ def test_lines_may_end_as_on_windows(suffix):
 def test_a_pair_with_an_empty_side_is_skipped_and_counted():
     skipped = Counter()
     assert pairs(write("a.tsv", "a\tb\n\tb\na\t\n \t \n\nc\td\n"), skipped=skipped) == [("a", "b"), ("c", "d")]
-    assert skipped == {"one side empty": 2}
+    assert skipped == {"example with one side empty": 2}
     assert pairs((write("a", "a\n\n\nc\n"), write("b", "b\nx\n\nd\n")), skipped=skipped) == [("a", "b"), ("c", "d")]
-    assert skipped == {"one side empty": 3}
+    assert skipped == {"example with one side empty": 3}
     assert pairs("a.tsv") == [("a", "b"), ("c", "d")]
 
 
@@ -135,7 +135,7 @@ def test_labels_come_before_a_tab_or_the_first_space():
         ("1", "A film."),
         ("0", "No\tfilm."),
     ]
-    assert skipped == {"one side empty": 1}
+    assert skipped == {"example with one side empty": 1}
 
 
 # Lines of JSON

@@ -133,15 +133,15 @@ MISTAKES = {
         lambda: documents("a.txt"),
         f"a.txt is not UTF-8: line 2, byte 1 is 0xc3; {LATIN}",
     ),
-    "UTF-16": (
-        {"books/a.txt": "a text".encode("utf-16")},
+    "half of UTF-16": (
+        {"books/a.txt": "a text 👩".encode("utf-16")[:-2]},
         lambda: documents("books"),
-        "books/a.txt is in UTF-16, UTF-8 is wanted; convert it: iconv -f utf-16 -t utf-8",
+        "books/a.txt begins as UTF-16 and does not go on so; save it again, as UTF-8",
     ),
     "a binary file": (
         {"a.png": b"\x89PNG\r\n\x1a\n\0\0"},
         lambda: documents("a.png"),
-        "a.png is a binary file (it has a zero byte), text in UTF-8 is wanted; leave it out",
+        "a.png is a binary file (line 3 has a zero byte), text in UTF-8 is wanted; leave it out",
     ),
     "more lines on the left": (
         {"a.en": "one\ntwo\nthree " + "and more " * 9 + "\nfour", "a.fr": "un\ndeux\n"},
@@ -182,8 +182,9 @@ MISTAKES = {
     "a table without a headline": (
         {"a.csv": "good,a film\nbad,a film\n"},
         lambda: kind_of("a.csv"),
-        "line 2 of a.csv has the keys 'good, a film'; wanted are text, or source and target, or label and text, "
-        "or image and caption",
+        "line 1 of a.csv has the columns 'good, a film', wanted are text, or source and target, or text and label, "
+        "or image and caption; say which: --data.columns good 'a film', or by number if that is no headline: "
+        "--data.columns 1 2",
     ),
     "JSON, but no object": (
         {"a.jsonl": "[1]"},
@@ -196,10 +197,11 @@ MISTAKES = {
         f"line 1 of a.jsonl, '{'[' * 40}…', is not a JSON object; write one on each line",
     ),
     "JSON with other keys": (
-        {"a.jsonl": '\n{"src": "a", "target": "b"}'},
+        {"a.jsonl": '\n{"from": "a", "to": "b"}'},
         lambda: kind_of("a.jsonl"),
-        "line 2 of a.jsonl has the keys 'src, target'; wanted are text, or source and target, or label and text, "
-        "or image and caption",
+        "line 2 of a.jsonl has the columns 'from, to', wanted are text, or source and target, or text and label, "
+        "or image and caption; say which: --data.columns from to, or by number if that is no headline: "
+        "--data.columns 1 2",
     ),
     "JSON that loses a key": (
         {"a.jsonl": '{"source": "a", "target": "b"}\n{"source": "a"}'},

@@ -30,6 +30,14 @@ def test_the_shapes_that_the_page_on_classes_and_tags_names(capsys):
     assert capsys.readouterr().out == "(2, 1, 10) [(2, 1, 1, 7)]\n(2, 7, 10)\n"
 
 
+def test_the_page_on_python_runs(here, capsys):
+    code = "\n".join(BLOCK.findall((ROOT / "docs/python.md").read_text()))
+    exec(compile(code, "python.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert printed.startswith("translator, ")
+    assert "(1, 1, " in printed
+
+
 def quoted_lines() -> list[tuple[str, str]]:
     """Each line of code in docs/lineage.md with the file named above it."""
     text = (ROOT / "docs/lineage.md").read_text()

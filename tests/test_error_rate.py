@@ -292,7 +292,7 @@ def test_what_can_be_wrong_with_it(tmp_path, capsys):
         return capsys.readouterr().err
 
     assert said(run, pairs, "--gold", gold) == (
-        f"regard: line 1 of {gold}: link 1-1 is out of range: source and target have 2 and 1 words, counted from 0; "
+        f"regard: line 1 of {gold}: link 1-1 is out of range: source and target have 2 and 1 word, counted from 0; "
         "check --from-one and --target-first\n"
     )
     assert said(run, pairs, "--gold", gold, "--from-one") == (
@@ -302,7 +302,7 @@ def test_what_can_be_wrong_with_it(tmp_path, capsys):
     assert said(run, pairs) == (
         "regard: line 1 has no tab and no |||; write source<TAB>target, join two files with paste\n"
     )
-    assert said(a_run(tmp_path, "lm-lstm"), pairs).endswith("align wants a translator; use write\n")
+    assert said(a_run(tmp_path, "lm-lstm"), pairs).endswith("align wants a translator; use look\n")
     assert said(a_run(tmp_path, "seq2seq-lstm-fixed"), pairs) == (
         "regard: this model has no attention over a source, so there is no alignment to show\n"
     )

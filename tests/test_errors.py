@@ -30,6 +30,32 @@ MISTAKES = {
         "join 'concatenate' wants positions 'learned' or 'sinusoid', found 'rotary', "
         "which adds no numbers to a token; use join 'add'",
     ),
+    "keys that heads cannot share": (
+        lambda: Transformer(heads=4, key_value_heads=3),
+        "heads (4) must be divisible by key_value_heads (3)",
+    ),
+    "a base for what does not turn": (
+        lambda: Transformer(positions="sinusoid", rotary_base=500.0),
+        "rotary_base and rotary_share are for positions 'rotary' and source_positions 'none', found 'sinusoid' and "
+        "'none'; leave them out",
+    ),
+    "a share turned by two": (
+        lambda: Transformer(source_positions="rotary", rotary_share=0.5),
+        "rotary_base and rotary_share are for positions 'rotary' and source_positions 'none', found 'rotary' and "
+        "'rotary'; leave them out",
+    ),
+    "nothing left to turn": (
+        lambda: Transformer(width=16, heads=4, rotary_share=0.4),
+        "rotary_share (0.4) leaves no pair of 4 numbers to turn",
+    ),
+    "parallel and after": (
+        lambda: Transformer(residual="parallel", norm_place="after"),
+        "residual 'parallel' wants norm_place 'before', found 'after'; change one of them",
+    ),
+    "a bias of a head that has one": (
+        lambda: LanguageModel(tied_bias=True),
+        "tied_bias is for a tied head, found tied = false, whose matrix has a bias; leave it out",
+    ),
     "a source turned, but not the target": (
         lambda: Transformer(positions="sinusoid", source_positions="rotary"),
         "source_positions 'rotary' wants positions 'rotary', found 'sinusoid': the queries are turned once for both; "

@@ -12,11 +12,11 @@ from PIL import Image
 from reading import kind_of
 
 from regard.config import Recipe, Recurrent, Vision, read_recipe
-from regard.evaluate.judge import judge
 from regard.models.build import build
+from regard.runs import load_run
 from regard.tasks import TASKS, task_of
-from regard.train.loop import train
-from regard.train.report import Report
+from regard.training.loop import train
+from regard.training.report import Report
 
 FOLDER = Path(__file__).parent.parent / "examples"
 NAMES = sorted(path.name for path in FOLDER.glob("*.toml"))
@@ -107,7 +107,7 @@ def test_it_trains(name, tmp_path):
     assert ("source-tokenizer.json" in there) == two
     assert run.folder.read_log()[-1]["step"] == 2
     if name in OWN:  # built-in test parts take too long here
-        assert judge(tmp_path / "run")["data"] == "held out"
+        assert load_run(tmp_path / "run").evaluate()["data"] == "held out"
 
 
 def small(name: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from regard.config import Pictures, Vision
 from regard.data.album import changed
 from regard.data.captions import readable, together
 from regard.data.images import Unreadable, read_picture, read_pictures, write_pictures
+from regard.data.tables import Row
 from regard.errors import UserError
 
 
@@ -150,23 +151,25 @@ def test_colours_change_by_no_more_than_asked():
 
 
 def test_captions_of_one_picture_come_together_in_order(tmp_path):
-    rows = [("b.jpg#0", "two  dogs"), ("a.jpg", "a cat"), ("b.jpg#1", "dogs")]
-    found = list(together(rows, tmp_path))
+    said = [("b.jpg#0", "two  dogs"), ("a.jpg", "a cat"), ("b.jpg#1", "dogs")]
+    rows, table = [Row(number, fields) for number, fields in enumerate(said, 1)], tmp_path / "table.tsv"
+    found = list(together(rows, table, tmp_path))
     assert [(one.name, one.captions) for one in found] == [("b.jpg", ("two dogs", "dogs")), ("a.jpg", ("a cat",))]
-    listed = list(together(rows, tmp_path, ["a.jpg", "", "a.jpg"]))
+    listed = list(together(rows, table, tmp_path, ["a.jpg", "", "a.jpg"]))
     assert [one.name for one in listed] == ["a.jpg"]
     with pytest.raises(UserError, match=r"image 'c.jpg' is listed, but no line of the captions names it"):
-        list(together(rows, tmp_path, ["c.jpg"]))
+        list(together(rows, table, tmp_path, ["c.jpg"]))
 
 
 def test_unreadable_pictures_are_left_out_counted_and_named(tmp_path):
     save(tmp_path / "good.jpg")
     (tmp_path / "text.jpg").write_text("no picture")
-    rows = [(name, "something") for name in ("gone.jpg", "text.jpg", "good.jpg", "away.jpg")]
+    names = ("gone.jpg", "text.jpg", "good.jpg", "away.jpg")
+    rows = [Row(number, (name, "something")) for number, name in enumerate(names, 1)]
     skipped: Counter[str] = Counter()
-    found = list(readable(together(rows, tmp_path), 8, skipped))
+    found = list(readable(together(rows, tmp_path / "table.tsv", tmp_path), 8, skipped))
     assert [(one.name, pixels.shape) for one, pixels in found] == [("good.jpg", (3, 8, 8))]
-    assert skipped == {"pictures not there (first: gone.jpg)": 2, "picture not a picture (first: text.jpg)": 1}
+    assert skipped == {"picture not there (first: gone.jpg)": 2, "picture not a picture (first: text.jpg)": 1}
 
 
 @pytest.mark.parametrize(

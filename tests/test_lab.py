@@ -17,7 +17,8 @@ from regard.lab.claims import CLAIMS
 from regard.lab.report import report
 from regard.lab.room import Room
 from regard.lab.session import Outcome, Session
-from regard.train.loop import Interrupted, Training
+from regard.training.loop import Training
+from regard.training.stopping import BY_HAND, Interrupted
 
 COMPUTED = ("all-at-once", "cache")  # claims that train nothing
 
@@ -109,7 +110,7 @@ def test_stopped_in_the_middle_all_goes_on_where_it_stopped(lab, tmp_path, how):
     own = [made_up("first", lambda room: measured.append(1) or {"number": 1}), made_up("second", second)]
     code, out, err = lab(own, "all")
     assert code == 130
-    assert re.fullmatch(r"● held +first +0 s +first is so\n", out)
+    assert re.fullmatch(r"● held +first +\d+ s +first is so\n", out)
     *_, last = err.splitlines()
     assert last == (
         f"regard: stopped; what is finished is kept in {tmp_path}; go on with: regard lab all --quick --seeds 1 "
@@ -136,7 +137,7 @@ def test_a_training_that_was_stopped_goes_on_in_its_room(lab, tmp_path, monkeypa
     update = Training.update
 
     def asked_to_stop(self):
-        self.stop_asked = self.progress.step == 10
+        self.stop.asked = BY_HAND if self.progress.step == 10 else 0
         return update(self)
 
     claim = made_up("trains", training)
@@ -206,9 +207,8 @@ def test_a_folder_in_the_place_of_a_file(lab, tmp_path):
 # The report
 
 
-def test_the_list_and_the_report_have_every_claim(lab, tmp_path):
+def test_the_report_has_every_claim(lab, tmp_path):
     own = [made_up("first"), made_up("second", lambda room: {"number": 7.5, "others": [1, 2], "large": 12345.0})]
-    assert [line.split()[0] for line in lab(own)[1].splitlines()] == ["first", "second"]
     code, out, _ = lab(own, "all", "--seeds", 2)
     assert code == 0
     assert out.splitlines()[-1] == f"report: {tmp_path}/report.html"
@@ -244,6 +244,12 @@ def test_every_claim_says_all_that_it_should(claim):
     assert claim.marks
     assert all(mark.above is not None or mark.below is not None for mark in claim.marks)
     assert re.search("[Qq]uick.*full|Full", claim.setup), "says what it does quick and full"
+
+
+def test_the_list_says_what_they_say(capsys):
+    assert main(["lab"]) == 0
+    said = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert said == [[claim.name, claim.says] for claim in CLAIMS.values()]
 
 
 def test_every_claim_in_the_lab_is_in_the_list():
@@ -283,10 +289,14 @@ def test_a_claim_that_trains_measures_what_its_rule_asks_for(name, tmp_path, bri
     check_that_it_can_be_judged_and_drawn(CLAIMS[name], CLAIMS[name].measure(Room(tmp_path, 0, "quick")))
 
 
-def test_the_claim_that_the_page_writes_works(tmp_path, briefly):
+def test_the_claim_that_the_page_writes_works(tmp_path, briefly, monkeypatch, capsys):
+    """As its page says: the file as it is printed, and the command below it."""
     page = (tiny.ROOT / "docs/lab.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    there: dict = {}
-    exec(compile(code, "lab.md", "exec"), there)
-    check_that_it_can_be_judged_and_drawn(there["CLAIM"], there["CLAIM"].measure(Room(tmp_path, 0, "quick")))
+    monkeypatch.chdir(tmp_path)
+    Path("last_letter.py").write_text(code)
+    assert "regard lab ./last_letter.py " in page
+    assert main(["lab", "./last_letter.py"]) == 0
+    assert "last-letter" in capsys.readouterr().out
+    assert "<svg" in Path("lab/last_letter.html").read_text()
     assert [name for name in CLAIMS if f"| `{name}` |" in page] == list(CLAIMS)

@@ -15,10 +15,10 @@ from regard.config import Classifier, LanguageModel, Recurrent, Tagger, Text, Tr
 from regard.folder import Folder
 from regard.runs import load_run
 from regard.tasks.start_from import fitted
-from regard.train.loop import Training, train
-from regard.train.parallel import World
-from regard.train.prepare import prepare
-from regard.train.report import Report
+from regard.training.loop import Training, train
+from regard.training.parallel import World
+from regard.training.prepare import prepare
+from regard.training.report import Report
 
 NAMES = ("lm-gru", "classifier-lstm", "classifier-transformer", "tagger-rnn")
 
@@ -164,7 +164,7 @@ def test_a_label_never_seen_in_training(runs, refused, tmp_path):
 def test_lines_without_a_label(refused, tmp_path):
     file = write(tmp_path, "a.tsv", "good\ta film\nno tab here\n")
     words = ["train", "--data.train", file, "--model.kind", "classifier", "--run", tmp_path / "r"]
-    assert refused(*words) == (f"line 2 of {file}, 'no tab here', has no label; write the label, a tab, the text")
+    assert refused(*words) == (f"line 2 of {file}, 'no tab here', has no tab; write the label, a tab, the text")
     write(tmp_path, "a.tsv", "")
     assert refused(*words) == f"{file} is empty; give a file with text in it"
     write(tmp_path, "a.conllu", "1\tI\tPRON\n")

@@ -21,15 +21,14 @@ from regard.data import store
 from regard.data.batch import IGNORED, InStep
 from regard.data.examples import Tagged
 from regard.decode.label import classify, probabilities, tag
-from regard.evaluate.judge import judge
 from regard.look.align.weights import attention_to_source
 from regard.look.align.words import word_weights
 from regard.metrics.labels import macro_f1, span_f1, spans
 from regard.runs import load_run
 from regard.text import KINDS, PADDING, START, STOP, Labels, load, save, train_tokenizer
 from regard.text.labels import in_step, pieces_of_words
-from regard.train.loop import train
-from regard.train.report import Report
+from regard.training.loop import train
+from regard.training.report import Report
 
 TEXTS = ["the tide comes in, and the boat isn't there", "a naïve café (1,234 times)"]
 TOKENIZERS = {kind: train_tokenizer(kind, TEXTS, size=300 if kind == "bpe" else None) for kind in KINDS}
@@ -205,6 +204,9 @@ def test_a_classifier_answers_from_one_vector(name):
             vector = (weights[..., None] * vectors).sum(1)
         elif name.endswith("mean"):
             vector = torch.stack([row[kept].mean(0) for row, kept in zip(vectors, keep, strict=True)])
+        elif name.endswith(("start", "bert")):
+            first = vectors[torch.arange(len(vectors)), keep.int().argmax(1)]
+            vector = model.pooling.activation(model.pooling.W(first))
         else:
             vector = summary
     torch.testing.assert_close(scores[:, 0], model.head(vector))
@@ -231,9 +233,9 @@ def test_probabilities_are_of_labels_alone_and_do_not_depend_on_the_batch():
 
 
 def test_macro_f1_by_hand():
-    said, wanted = list("aabbc"), list("abbbd")  # a: 2·1/3, b: 2·2/5, c: 0, d: 0
+    said, wanted = ["a", "ab", "bc"], ["a", "bb", "bd"]  # a: 2·1/3, b: 2·2/5, c: 0, d: 0
     assert macro_f1(said, wanted).value == pytest.approx((2 / 3 + 4 / 5) / 4)
-    assert macro_f1(wanted, wanted) == (1.0, "mean over 3 labels")
+    assert (macro_f1(wanted, wanted).value, macro_f1(wanted, wanted).signature) == (1.0, "mean over 3 labels")
 
 
 SPANS = {
@@ -253,8 +255,9 @@ def test_spans_by_hand(tags):
 def test_span_f1_by_hand():
     wanted = [["B-X", "I-X", "O"], ["B-Y", "O", "B-Y"]]
     said = [["B-X", "O", "O"], ["B-Y", "O", "B-X"]]  # of three each one is right
-    assert span_f1(said, wanted) == (pytest.approx(1 / 3), "BIO spans")
-    assert span_f1([["a", "b"]], [["a", "c"]]) == (0.5, "plain tags: each word is a span")
+    spanned, plain = span_f1(said, wanted), span_f1([["a", "b"]], [["a", "c"]])
+    assert (spanned.value, spanned.signature) == (pytest.approx(1 / 3), "BIO spans")
+    assert (plain.value, plain.signature) == (0.5, "plain tags: each word is a span")
 
 
 # From a recipe to answers
@@ -308,14 +311,14 @@ def test_a_tagger_answers(runs):
 
 @pytest.mark.parametrize("kind", ["classifier", "tagger"])
 def test_figures_of_a_run(runs, kind):
-    figures = judge(runs[kind])
+    figures = load_run(runs[kind]).evaluate()
     assert figures["accuracy"] > 0.9
     assert figures["macro_f1"] > 0.9
     assert ("span_f1" in figures) == (kind == "tagger")
     assert "bits_per_byte" not in figures
     assert (runs[kind] / "confusion.png").read_bytes().startswith(b"\x89PNG")
     said = Path(load_run(runs[kind]).recipe.data.train)
-    assert judge(runs[kind], str(said))["accuracy"] > 0.9
+    assert load_run(runs[kind]).evaluate(str(said))["accuracy"] > 0.9
 
 
 def test_macro_and_span_f1_can_choose_the_best_look(tmp_path):

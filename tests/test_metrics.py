@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from regard.metrics.text import bits_per_byte, bleu, chrf, edit_distance, error_rate, exact_match, perplexity
 from regard.tasks import TASKS
-from regard.train.progress import better
+from regard.training.progress import better
 
 OUTPUTS = ["the red house is small .", "she sees a dog", "", "il fait beau aujourd'hui, n'est-ce pas ?"]
 REFERENCES = ["the red house is very small .", "she saw the dog", "yes .", "il fait beau aujourd'hui, n'est-ce pas ?"]

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import re
 import threading
 from typing import Any
 
@@ -10,6 +11,7 @@ import asking
 import numpy as np
 import pages
 import pytest
+import tiny
 import torch
 from asking import ask, request
 from PIL import Image
@@ -33,8 +35,9 @@ def lines(content: bytes) -> list[dict[str, Any]]:
 def test_runs_say_what_they_are(server, runs):
     found = json.loads(request(server, "GET", "/api/runs")[2])
     assert [one["task"]["name"] for one in found] == ["language model", "language model", "translator", "captioner"]
-    assert found[1]["heads"] == {"layer.blocks.0.self_attention": 2}
-    assert found[0]["cells"]["layer.layers.0.cells"] == 12
+    written = (tiny.ROOT / "regard/page/static/ask.js").read_text()
+    (fields,) = re.findall(r"@typedef \{\{(name: string, path: .*?)\}\} Run", written, re.DOTALL)
+    assert {*re.findall(r"(\w+): ", fields)} == found[0].keys(), "what the page reads, and no more"
     assert found[0]["examples"][0]
     assert found[2]["examples"][0]
 

@@ -24,14 +24,16 @@ def test_the_command_serves_the_page_until_it_is_stopped(runs):
             line = process.stdout.readline()
             assert line.startswith("the page is at http://127.0.0.1:")
             assert line.strip().endswith("/#text=day%207")
-            connection = http.client.HTTPConnection("127.0.0.1", int(line.split(":")[2].split("/")[0]), timeout=30)
+            connection = http.client.HTTPConnection(
+                "127.0.0.1", int(line.split(":")[2].split("/")[0]), timeout=tiny.PATIENCE
+            )
             connection.request("GET", "/api/runs")
             assert len(json.loads(connection.getresponse().read())) == 2
             connection.close()
         finally:
             process.send_signal(signal.SIGINT)
             try:
-                assert process.wait(30) == 0
+                assert process.wait(tiny.PATIENCE) == 0
             finally:
                 process.kill()  # leaving the block waits for it
 
@@ -59,7 +61,7 @@ def test_show_opens_a_browser_and_goes_on(runs, monkeypatch):
     address = regard.show(runs[0], runs[1], text="day 7")
     assert opened == [address]
     host, _, rest = address.removeprefix("http://").partition("/")
-    connection = http.client.HTTPConnection(host, timeout=30)
+    connection = http.client.HTTPConnection(host, timeout=tiny.PATIENCE)
     connection.request("GET", "/")
     assert connection.getresponse().status == 200
     connection.close()
@@ -68,7 +70,8 @@ def test_show_opens_a_browser_and_goes_on(runs, monkeypatch):
 
 def test_in_a_notebook_show_is_a_frame(runs, monkeypatch):
     display = types.SimpleNamespace(IFrame=lambda address, width, height: ("frame", address, width))
-    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    shell = types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(kernel=None), display=display)
+    monkeypatch.setitem(sys.modules, "IPython", shell)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     kind, address, width = regard.show(runs[0])
     assert (kind, width) == ("frame", "100%")

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import asking
 import pages
 import pytest
+import tiny
 from asking import JSON, ask, error_of, request
 
 from regard.errors import UserError
@@ -196,11 +197,11 @@ def test_a_client_that_goes_away_ends_its_work(runs):
 
     with pages.serving_of(Answers(runs)) as server:
         server.answers = Slow(runs)
-        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=tiny.PATIENCE)
         connection.request("POST", "/api/write", b"{}", JSON)
         answer = connection.getresponse()
         assert answer.read(10)
         answer.close()
         connection.close()
-        assert ended.wait(10)
+        assert ended.wait(tiny.PATIENCE)
     assert len(made) < 10_000

@@ -5,6 +5,7 @@ import shutil
 import pages
 import pytest
 import tabs
+import tiny
 from tabs import FAMILIES, VIEWS, Tab, sync_api
 
 pytestmark = tabs.MARKS
@@ -200,13 +201,13 @@ def test_the_address_brings_a_view_back(tab, browser, server):
 
 def saved(tab, kind: str) -> str:
     """The file that a button hands over. A busy browser swallows a click now and then, and a person clicks again."""
-    for last in (False, False, True):
+    for patience in (5, 10, 20, 40, tiny.PATIENCE):  # seconds; the first is plenty for a click that was heard
         try:
-            with tab.page.expect_download() as waiting:
+            with tab.page.expect_download(timeout=1000 * patience) as waiting:
                 tab.page.click(f"#save-{kind}")
             return str(waiting.value.path())
         except sync_api.TimeoutError:
-            if last:
+            if patience == tiny.PATIENCE:
                 raise
     raise AssertionError
 

@@ -211,7 +211,7 @@ def test_no_sentence_has_two_translations_however_it_is_bracketed(monkeypatch):
     articles = [(ARTICLE["a"], False)]
     taking = {noun.kind: [verb for verb in verbs if noun.kind in verb.marks] for noun in everything}
     small = {
-        "PERSONS": persons, "ALL_NOUNS": everything, "TRANSITIVE": verbs, "SUFFERED_VERBS": verbs, "TAKING": taking,
+        "PERSONS": persons, "ALL_NOUNS": everything, "TRANSITIVE": verbs, "TAKING": taking,
         "SUFFERED": taking, "INTRANSITIVE": [words.VERBS["sleep"]], "SAYING": [words.VERBS["say"]], "COUNTED": articles,
         "BARE_COUNTED": articles, "TENSES": (("past", 0),), "AGENTS": [THEY], "WITH": speaker.WITH[:1],
         "SINGLE_NAMES": [NAME["Paul"]], "FULL_NAMES": [NAME["Anna Vega"]], "JOINING": [words.CONJUNCTIONS["and"]],
@@ -221,6 +221,7 @@ def test_no_sentence_has_two_translations_however_it_is_bracketed(monkeypatch):
     }  # fmt: skip
     for name, value in small.items():
         monkeypatch.setattr(speaker, name, value)
+    monkeypatch.setattr(speaker.Speaker, "deeds", verbs)
     monkeypatch.setattr(speaker.Speaker, "adjuncts", lambda self, tense: [])
     afford = speaker.Speaker.afford
     likely = {0.12: 0.6, 0.15: 0.6, 0.3: 0, 0.2: 0.2}  # "and" often, adjectives seldom

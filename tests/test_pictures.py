@@ -24,8 +24,8 @@ from regard.look.pictures.save import save
 from regard.look.pictures.style import HONEST, blue, signed
 from regard.look.pictures.views import gradients_view, view_of
 from regard.runs import load_run
-from regard.train.loop import train
-from regard.train.report import Report
+from regard.training.loop import train
+from regard.training.report import Report
 
 NAMES = ("lm-lstm", "lm-transformer", "seq2seq-rnn-attention", "classifier-lstm", "tagger-rnn")
 TEXTS = {"lm": "day 3: the tide", "seq2seq": "one two three", "classifier": "two one four", "tagger": "one two"}
@@ -180,7 +180,7 @@ def test_every_model_can_be_looked_at_without_a_wish(name, tmp_path):
     view = view_of(record, Choice(), make(name, torch.float32))
     save(view, tmp_path / "a.html")
     assert HONEST in read_page(tmp_path / "a.html")
-    assert view.terminal().plain
+    assert view.terminal(80).plain
 
 
 @pytest.mark.parametrize("measure", ["attention", "norms", "rollout", "gradient", "off"])
@@ -216,7 +216,7 @@ def test_on_the_terminal(runs, capsys):
 def test_one_clear_line_for_what_cannot_be(runs, refused, tmp_path, capsys):
     assert refused("lm-lstm", "--view", "map") == (
         "this language model has no attention, so there is no map and no heads; look at its cells instead: "
-        "--view text --unit 'layer.layers.0.input_gate[0]'"
+        "--view text --unit 'layer.layers.0.cells[0]'"
     )
     assert "has no attention" in refused("tagger-rnn", "--view", "heads")
     assert refused("lm-lstm", "--view", "mop") == "view 'mop' does not exist; did you mean 'map'?"
@@ -232,6 +232,8 @@ def test_one_clear_line_for_what_cannot_be(runs, refused, tmp_path, capsys):
     )
     assert refused("lm-lstm", "--view", "beam").endswith("there is no beam tree; let it write: --length 20")
     assert refused("seq2seq-rnn-attention", "--view", "beam", "--beam", 1).endswith("search with --beam 5")
+    for name in ("classifier-lstm", "tagger-rnn"):
+        assert refused(name, "--view", "beam").endswith("it answers in one pass: look at --view map or text")
     assert "--save wants a name that ends in svg" in refused("lm-lstm", "--save", tmp_path / "a.gif")
     assert refused("lm-lstm", "--view", "text", "--also", runs["lm-transformer"]).endswith("add --view gradients")
     assert "cannot write" in refused("lm-lstm", "--save", "/proc/nowhere/a.png")

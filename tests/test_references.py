@@ -10,6 +10,7 @@ from torch import nn
 
 from regard.layers.attention import (
     CrossAttention,
+    GroupedSelfAttention,
     HeadShape,
     KeyValueAttention,
     SelfAttention,
@@ -110,6 +111,21 @@ def test_multi_head_self_attention(causal, padded):
         need_weights=False,
     )
     same(y, expected)
+
+
+@pytest.mark.parametrize("memories", [1, 2, 6])
+def test_grouped_self_attention(memories):
+    width, heads = 12, HeadShape(6, 4, 4)
+    layer = GroupedSelfAttention(width, heads, memories)
+    x = torch.randn(2, 5, width)
+    y, memory = layer(x, None, AttentionInputs(Mask(), Mask()))
+    groups = layer.query_key_value(x).unflatten(-1, (memories, -1))
+    q, k, v = groups.split([4 * 6 // memories, 4, 4], -1)
+    q = q.unflatten(-1, (-1, 4)).flatten(2, 3)  # (B, T, H, M)
+    q, k, v = (part.transpose(1, 2) for part in (q, k, v))
+    mixed = F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+    same(y, layer.output(mixed.transpose(1, 2).flatten(2)))
+    assert memory.value.shape == (2, memories, 5, 8)
 
 
 def test_scaled_dot_product_of_inputs_used_directly():

@@ -1,12 +1,17 @@
 """Ranks, scores, nulls and intervals against their slow definitions."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.look.find.ngrams import LONGEST, contexts, predictions
+from regard.look.find.passages import LongText
 from regard.look.find.statistics import (
+    AS_THEY_ARE,
     AUROC,
     Information,
     Spearman,
@@ -18,7 +23,6 @@ from regard.look.find.statistics import (
     interval,
     measure_for,
     midranks,
-    some_shifts,
 )
 
 
@@ -73,10 +77,10 @@ def test_information_is_that_of_the_definition():
 )
 def test_a_shift_moves_the_label_and_its_tables_give_the_same_score(labels):
     ranks, shifts = midranks(noise(1, 4, 200)), np.array([0, 3, 77])
-    found = measure_for(labels).scores(ranks, shifts)
+    found = measure_for(labels).scores(ranks, [partial(np.roll, shift=shift) for shift in shifts])
     for shift, scores in zip(shifts, found, strict=True):
         moved = measure_for(np.roll(labels, shift))
-        np.testing.assert_allclose(moved.scores(ranks, np.zeros(1, int))[0], scores, atol=1e-5)
+        np.testing.assert_allclose(moved.scores(ranks, AS_THEY_ARE)[0], scores, atol=1e-5)
     measure, block = measure_for(labels), np.arange(200) * 10 // 200
     for unit in range(4):
         whole = measure.from_tables(measure.tables(ranks[unit], block).sum(0, keepdims=True))[0]
@@ -84,9 +88,9 @@ def test_a_shift_moves_the_label_and_its_tables_give_the_same_score(labels):
 
 
 def test_shifts_are_never_small():
-    shifts = some_shifts(1000, 500, seed=0)
-    assert shifts.min() >= 50
-    assert shifts.max() < 950
+    shifts = [move.keywords["shift"] for move in LongText(torch.zeros(1000, dtype=torch.long)).moves(1, 500, seed=0)]
+    assert min(shifts) >= 50
+    assert max(shifts) < 950
 
 
 def test_the_interval_covers_what_is_true():
@@ -96,7 +100,9 @@ def test_the_interval_covers_what_is_true():
         draw = np.random.default_rng(seed)
         labels = draw.random(200).repeat(20) > 0.6
         signal = draw.normal(size=800).repeat(5) + labels
-        low, high = interval(AUROC(labels), midranks(signal[None].astype(np.float16))[0], seed)
+        low, high = interval(
+            AUROC(labels), midranks(signal[None].astype(np.float16))[0], np.arange(4000) * 50 // 4000, seed
+        )
         hits += low < 0.7602 < high
     assert hits >= 51  # 57 are expected; blocks are somewhat too narrow
 

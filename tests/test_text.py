@@ -27,6 +27,7 @@ from regard.text import (
     train_tokenizer,
     train_without_capitals,
 )
+from regard.text.bpe import BPE
 from regard.text.words import UNKNOWN_WORD, Words, after, split
 
 TEXTS = [
@@ -177,6 +178,23 @@ def test_bytes_are_ids_from_four() -> None:
 def test_labels_show_blanks() -> None:
     assert [TOKENIZERS["bytes"].label(4 + byte) for byte in b" \n\ta\0\xc3"] == ["␣", "⏎", "⇥", "a", "\\x00", "\\xc3"]
     assert WORDS.label(WORDS.encode("in, out")[1]) == ",␣"
+
+
+@settings(max_examples=300)
+@given(parts=st.lists(st.sampled_from([*turns, " ", "  ", "\n", "\t ", "\u180e", "\u3000", "\x1c", "_", "tide", "７"])))
+def test_bpe_cut_into_words_is_the_library_on_the_whole(parts: list[str]) -> None:
+    """Each word is encoded once and remembered: no token reaches over the space before a word."""
+    text, tokenizer = "".join(parts), TOKENIZERS["bpe"]
+    assert isinstance(tokenizer, BPE)
+    assert tokenizer.encode(text) == tokenizer._library.encode(text).ids
+
+
+def test_bpe_remembers_short_words_only() -> None:
+    """A text without spaces is one word: kept as often as it comes in, it would fill the memory."""
+    tokenizer = train_tokenizer("bpe", TEXTS, size=300)
+    assert isinstance(tokenizer, BPE)
+    tokenizer.encode("tide" * 100 + " goes out")
+    assert set(tokenizer._known) == {" goes", " out"}
 
 
 def test_bpe_learns_what_is_frequent() -> None:

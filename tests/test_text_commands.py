@@ -11,8 +11,8 @@ import typed
 
 import regard
 from regard import Search, Writing
-from regard.train.loop import train
-from regard.train.report import Report
+from regard.training.loop import train
+from regard.training.report import Report
 
 run, said, refused = typed.run, typed.said, typed.refused
 
@@ -220,7 +220,10 @@ def test_an_ensemble_is_judged_as_one(run, said):
     """Of twice the same run: the mean of its probabilities are its probabilities."""
     alone = json.loads(said("evaluate", run("pairs"), "--json")[1])
     twice = json.loads(said("evaluate", run("pairs"), "--ensemble", run("pairs"), "--json")[1])
+    intervals = [one.pop("intervals") for one in (twice, alone)]
     assert twice == pytest.approx(alone)
+    for name, ends in intervals[1].items():
+        assert intervals[0][name] == pytest.approx(ends)
     assert "an ensemble wants runs of one kind" in said("evaluate", run("pairs"), "--ensemble", run("lm"))[2]
 
 

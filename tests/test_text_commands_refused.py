@@ -1,5 +1,8 @@
 """Wishes that `regard translate`, `write` and `score` cannot meet, and text that is none: one line says so."""
 
+import shlex
+from pathlib import Path
+
 import pytest
 import typed
 
@@ -86,6 +89,36 @@ def test_mistakes_in_python(run, name, call, expected):
 # Files
 
 
+@pytest.mark.parametrize("command", ["translate", "score"])
+def test_a_sentence_where_a_file_is_wanted(run, refused, command, tmp_path, monkeypatch):
+    """Says the command that works; the name of a file that was misspelt is still one."""
+    monkeypatch.chdir(tmp_path)
+    path = run("pairs")
+    for text in ("A man rides.", "it's", "word " * 80):
+        quoted = shlex.quote(text)
+        assert refused(command, path, text) == (
+            f"{quoted} does not exist; to {command} a text, pipe it: echo {quoted} | regard {command} {path}"
+        )
+    Path("my lines.txt").write_text("one\n")
+    Path("more.txt").write_text("two\n")
+    assert refused(command, path, "my line.txt") == "'my line.txt' does not exist; did you mean 'my lines.txt'?"
+    assert refused(command, path, "away/five.en") == "away/five.en does not exist; check the path"
+    assert refused(command, path, "my lines.txt", "more.txt") == (
+        f"{command} wants RUN FILE, found also 'more.txt'; join files in a pipe: "
+        f"cat 'my lines.txt' more.txt | regard {command} {path}"
+    )
+    assert refused(command, "more.txt", path) == (
+        f"more.txt is not a run, {path} is one; write the run first: regard {command} {path} more.txt"
+    )
+
+
+def test_standard_streams_by_a_dash(run, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plain = said("translate", run("pairs"), given="one two\n")
+    assert said("translate", run("pairs"), "--beam", "5", "-", "--save", "-", given="one two\n") == plain
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_is_read_is_not_written_over(run, refused, tmp_path):
     (tmp_path / "a.txt").write_text("one\n")
     assert refused("translate", run("pairs"), tmp_path / "a.txt", "--output", tmp_path / "a.txt") == (
@@ -144,3 +177,12 @@ def test_a_length_penalty_that_is_no_number(run, refused, command):
     assert refused(command, run("pairs"), "--length-penalty", "long") == (
         "--length-penalty wants a number or 'average', found 'long'"
     )
+
+
+def test_a_spreadsheet_has_no_lines(run, refused, tmp_path):
+    sheet = tmp_path / "own.xlsx"
+    sheet.write_bytes(b"PK\x03\x04 and what else is packed")
+    for command, kind in (("translate", "pairs"), ("score", "lm")):
+        assert refused(command, run(kind), sheet) == (
+            f"{sheet} is a spreadsheet or an archive; save its column as text, a line for each row"
+        )

@@ -11,10 +11,13 @@ import tiny
 import torch
 from safetensors.torch import load_file
 from tiny import differences, log_of, recipe
-from trainings import FAMILIES, Killed, held_out_losses, killed_after, quietly
+from trainings import FAMILIES, Killed, held_out_losses, killed_after, quietly, stopped_after
 
 from regard.folder import Folder
-from regard.train.loop import Training
+from regard.runs import load_run
+from regard.training.checkpoint import load_checkpoint
+from regard.training.loop import Training
+from regard.weights import about_weights
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -28,6 +31,48 @@ def test_going_on_is_exact(name, tmp_path):
     killed_after(6, None, tmp_path / "broken")
     quietly(None, tmp_path / "broken")
     assert differences(tmp_path / "whole", tmp_path / "broken") == []
+
+
+WORSE = {"rate": 0.5, "warmup": 0, "schedule": "constant"}  # so that looks are not each better than the last
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"metric": "bleu"}, {"average": 2}, {"average": 2, "average_of": "best", "metric": "bleu"},
+    {"patience": 2, **WORSE}, {"metric": "exact", **WORSE},
+])  # fmt: skip
+def test_a_last_look_changes_nothing_that_follows(settings, tmp_path, monkeypatch):
+    """Stopped at steps that are looked at and at others, also twice between two looks: log, weights, mean, patience."""
+    monkeypatch.setattr("regard.training.loop.ANSWERS", 10)
+    plan = recipe(tmp_path, "seq2seq-rnn-attention", evaluate=4, **settings)
+    quietly(plan, tmp_path / "whole")
+    last = log_of(tmp_path / "whole")[-1]["step"]
+    for step in range(1, last, 3 if last > 12 else 1):
+        stopped_after(step, plan, tmp_path / "broken")
+        assert load_run(tmp_path / "broken").trained_model()
+    quietly(None, tmp_path / "broken")
+    assert differences(tmp_path / "whole", tmp_path / "broken") == []
+    assert not Folder(tmp_path / "broken").before_stop.exists()
+
+
+def test_the_last_look_is_answered_with_until_a_look_says_otherwise(tmp_path, monkeypatch):
+    """The best so far answers; what was best before a stop comes back where no regular look is better than that."""
+    plan = recipe(tmp_path, "lm-rnn", steps=12, evaluate=4)
+    look, losses = Training.look, {4: 3.0, 6: 2.0, 7: 2.5, 8: 3.5, 10: 4.0, 12: 2.9}
+    monkeypatch.setattr(Training, "look", lambda self: look(self) | {"loss": losses[self.progress.step]})
+    folder = Folder(tmp_path / "run")
+
+    def answers_from() -> int:
+        return about_weights(folder.weights)["step"]
+
+    stopped_after(6, plan, folder.path)
+    assert (answers_from(), about_weights(folder.before_stop)["step"]) == (6, 4)
+    stopped_after(7, None, folder.path)  # worse than what answers, though better than any look
+    assert (answers_from(), about_weights(folder.before_stop)["step"]) == (6, 4)
+    stopped_after(10, None, folder.path)  # behind the look at 8, which was not the best
+    assert answers_from() == 4
+    assert not folder.before_stop.exists()
+    quietly(None, folder.path)
+    assert answers_from() == 12
 
 
 def test_going_on_is_exact_behind_a_checkpoint_that_never_came(tmp_path, monkeypatch):
@@ -89,28 +134,30 @@ def test_going_on_in_other_batches(changes, accumulate, tmp_path):
 
 
 def test_killed_without_warning_at_any_moment(tmp_path):
-    plan = recipe(tmp_path, "lm-lstm", steps=60, evaluate=6)
-    quietly(plan, tmp_path / "whole")
-    quietly(replace(plan, train=replace(plan.train, steps=1)), tmp_path / "broken")  # prepares the folder
-    for path in (tmp_path / "broken").glob("*.safetensors"):
+    """The training has no end in sight: however late the kill comes, it comes before."""
+    plan = recipe(tmp_path, "lm-lstm", steps=1_000_000, evaluate=6, schedule="constant")
+    broken = Folder(tmp_path / "broken")
+    quietly(replace(plan, train=replace(plan.train, steps=1)), broken.path)  # prepares the folder
+    for path in broken.path.glob("*.safetensors"):
         path.unlink()
-    Folder(tmp_path / "broken").log.unlink()
-    Folder(tmp_path / "broken").write_config(plan)
+    broken.log.unlink()
+    broken.write_config(plan)
     choose = random.Random(0)
-    killed = 0
     for _ in range(2):
-        words = tiny.command("train", tmp_path / "broken")
+        words = tiny.command("train", broken.path)
         with subprocess.Popen(words, env=tiny.environment(), stderr=subprocess.PIPE, text=True) as process:
             for line in process.stderr:
                 if "parameters" in line:
                     break
             time.sleep(choose.uniform(0, 0.3))
             process.kill()
-            killed += process.wait() == -signal.SIGKILL
-    assert killed
-    quietly(None, tmp_path / "broken")
-    assert differences(tmp_path / "whole", tmp_path / "broken") == []
-    assert list((tmp_path / "broken").rglob("*.partial")) == []
+            assert process.wait() == -signal.SIGKILL
+    reached = load_checkpoint(broken.checkpoint).progress.step if broken.checkpoint.exists() else 0
+    to_its_end = replace(plan, train=replace(plan.train, steps=reached + 7))
+    for path in (tmp_path / "whole", broken.path):
+        quietly(to_its_end, path)
+    assert differences(tmp_path / "whole", broken.path) == []
+    assert list(broken.path.rglob("*.partial")) == []
 
 
 def test_what_a_killed_process_left_half_written_is_swept_away(tmp_path):

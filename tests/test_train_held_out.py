@@ -8,19 +8,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny import recipe
-from trainings import quietly
+from trainings import held_out_losses, quietly
 
 from regard.config import Data, Text, to_table
 from regard.data.corpora.registry import CORPORA
 from regard.data.examples import held_out
-from regard.evaluate.judge import judge
+from regard.runs import load_run
 from regard.tasks import spread
 from regard.tasks.pairs import PairsTask
 from regard.text import STOP
-from regard.train import loop
+from regard.training import loop
+from regard.training.loop import train
 
 
 def test_the_end_of_a_text_is_held_out(tmp_path):
@@ -101,7 +103,7 @@ def test_a_held_out_file_is_used_as_it_is(tmp_path):
     assert len(found.valid[0]) == 2
     assert len(found.train[0]) == len(Path(plan.data.train).read_text().splitlines())
     assert found.valid_bytes == len("two one" + "four")
-    assert judge(tmp_path / "run")["data"] == "test"
+    assert run.evaluate()["data"] == "test"
     assert to_table(run.recipe)["data"]["valid"] == str(other)
     assert run.recipe.text == Text("words")
 
@@ -113,6 +115,53 @@ def test_what_a_look_asks_is_spread_over_the_whole_part(number, most):
     assert set(places) <= set(range(number))
     steps = np.diff(places)
     assert set(steps) <= {number // most, number // most + 1} if number > most else places == list(range(number))
+
+
+@pytest.mark.parametrize(
+    "name", ["lm-lstm", "lm-transformer", "seq2seq-rnn-attention", "classifier-lstm", "tagger-rnn"]
+)
+def test_a_look_reads_no_more_than_it_is_allowed(name, tmp_path):
+    plan = recipe(tmp_path, name, steps=1)
+    run = quietly(plan, tmp_path / "run")
+    task, valid, length = run.task, run.material.valid, 4
+
+    def read(share: float = 1.0) -> list[tuple[bytes, bytes]]:
+        """Every row that a look reads: its source and what it is fed."""
+        batches = task.held_out_batches(valid, length, share)
+        sides = [(batch.tokens if batch.source is None else batch.source, batch.tokens) for batch in batches]
+        rows = [row for source, fed in sides for row in zip(source, fed, strict=True)]
+        return [(a.numpy().tobytes(), b.numpy().tobytes()) for a, b in rows]
+
+    every = read()
+    assert read(1.0) == every == read(run.material.share(0)) == read(run.material.share(10**9))
+    some = read(run.material.share(run.material.valid_tokens // 4))
+    assert some == read(0.25)  # the same each time
+    assert 0.15 < len(some) / len(every) < 0.4
+    assert len(read(1e-9)) > 0
+
+
+def test_a_share_of_a_text_is_the_beginning_of_every_stream(tmp_path):
+    """Sixteen places, evenly over all of it, and no token is asked for behind what it does not follow."""
+    run = quietly(recipe(tmp_path, "lm-lstm", steps=1), tmp_path / "run")
+    every, some = (list(run.task.held_out_batches(run.material.valid, 4, share)) for share in (1.0, 0.3))
+    assert 0 < len(some) < len(every)
+    for one, other in zip(some, every, strict=False):
+        assert torch.equal(one.tokens, other.tokens)
+        assert one.fresh == other.fresh
+
+
+@pytest.mark.parametrize("metric", ["loss", "macro_f1"])
+def test_a_look_says_how_much_it_reads_and_evaluate_reads_all(metric, tmp_path, capsys, monkeypatch):
+    plan = recipe(tmp_path, "classifier-lstm", steps=2, metric=metric)
+    run = train(plan, tmp_path / "whole")
+    every = run.material.valid_tokens
+    assert "a look reads" not in capsys.readouterr().err
+    train(replace(plan, train=replace(plan.train, look_tokens=30)), tmp_path / "some")
+    assert f"a look reads 30 of {every} held-out tokens, spread evenly\n" in capsys.readouterr().err
+    whole, some = (held_out_losses(tmp_path / name) for name in ("whole", "some"))
+    assert whole != some
+    judged = [load_run(tmp_path / name).evaluate()["loss"] for name in ("whole", "some")]
+    assert judged[0] == judged[1] == pytest.approx(whole[-1], abs=1e-5)
 
 
 def test_a_look_at_a_sorted_held_out_part_asks_from_all_of_it(tmp_path, monkeypatch):

@@ -12,8 +12,8 @@ from tiny import differences, log_of, recipe
 from trainings import FAMILIES, held_out_losses, killed_after, quietly, without_dropout
 
 from regard.folder import Folder
-from regard.train.loop import train
-from regard.train.parallel import precision_of
+from regard.training.loop import train
+from regard.training.parallel import precision_of
 
 HAS_16_BITS = precision_of("bfloat16", torch.device("cpu")) == torch.bfloat16
 
@@ -105,7 +105,7 @@ def test_16_bits_that_a_processor_lacks_are_said_to_be_32(has, tmp_path, monkeyp
 def test_freed_memory_is_kept_for_the_next_tensor():
     """In a process of its own: the setting is the process's, and stays."""
     code = (
-        "import resource, torch; from regard.train.allocator import keep_freed_memory; keep_freed_memory()\n"
+        "import resource, torch; from regard.training.allocator import keep_freed_memory; keep_freed_memory()\n"
         "fill = lambda: torch.ones(20_000_000).sum()\n"
         "for _ in range(20): fill()\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"

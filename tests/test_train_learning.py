@@ -16,16 +16,15 @@ from trainings import held_out_losses, looks_of, quietly, without_dropout
 from regard.config import Train
 from regard.data import store
 from regard.data.batch import IGNORED, Buckets, Streams
-from regard.evaluate.judge import judge
 from regard.evaluate.loss import Objective, by_student_forcing
 from regard.folder import Folder
 from regard.runs import load_run
 from regard.tasks.text import ROWS
-from regard.train import progress
-from regard.train.loop import Training
-from regard.train.parallel import World
-from regard.train.progress import Progress
-from regard.train.report import Report
+from regard.training import progress
+from regard.training.loop import Training
+from regard.training.parallel import World
+from regard.training.progress import Progress
+from regard.training.report import Report
 
 # Learning
 
@@ -43,7 +42,7 @@ def test_training_lowers_the_held_out_loss(name, tmp_path):
 def test_a_run_folder_is_all_that_another_process_needs(name, tmp_path):
     run = tmp_path / "run"
     quietly(recipe(tmp_path, name), run)
-    here = judge(run)
+    here = load_run(run).evaluate()
     for source in (*tmp_path.glob("*.txt"), *tmp_path.glob("*.tsv")):
         source.unlink()
     names = {path.name for path in run.iterdir()}
@@ -176,7 +175,7 @@ def test_early_stopping(tmp_path, monkeypatch):
 def test_the_best_weights_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(progress, "better", lambda metric, new, old: old is None)
     quietly(recipe(tmp_path, "lm-rnn", steps=12, evaluate=4), tmp_path / "run")
-    assert round(judge(tmp_path / "run")["loss"], 5) == held_out_losses(tmp_path / "run")[0]
+    assert round(load_run(tmp_path / "run").evaluate()["loss"], 5) == held_out_losses(tmp_path / "run")[0]
 
 
 @pytest.mark.parametrize("average_of", ["last", "best"])

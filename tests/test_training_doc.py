@@ -40,7 +40,13 @@ SECTIONS = {
     "a stack of recurrent layers": Recurrent,
     "a stack of Transformer blocks": Transformer,
 }
-LIMITS = {"minimum": "from {} up", "fraction": "0 up to 1", "above zero": "above 0", "probability": "0 to 1"}
+LIMITS = {
+    "minimum": "from {} up",
+    "fraction": "0 up to 1",
+    "share": "above 0 to 1",
+    "above zero": "above 0",
+    "probability": "0 to 1",
+}
 
 
 def values(hint: Any, limits: dict[str, Any]) -> str:

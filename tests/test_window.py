@@ -11,8 +11,8 @@ from regard import Writing, select
 from regard.layers.state import leaves
 from regard.models.window import ContextWindow
 from regard.text import START
-from regard.train.loop import train
-from regard.train.report import Report
+from regard.training.loop import train
+from regard.training.report import Report
 
 LENGTH, LONG = 6, 20
 every_one = pytest.mark.parametrize("name", [name for name in LANGUAGE_MODELS if "transformer" in name])

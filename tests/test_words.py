@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
 from itertools import permutations
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -105,11 +106,40 @@ def test_what_somebody_typed():
 
 def test_an_option_for_several_gives_back_what_is_missed():
     assert parse(COMMANDS["evaluate"], ["--data", "a.en", "a.fr", "RUN"]).data == ("a.en", "a.fr")
+    assert parse(COMMANDS["train"], ["--data.train", "a.en", "a.fr", "recipe.toml"]) == parse(
+        COMMANDS["train"], ["recipe.toml", "--data.train", "a.en", "a.fr"]
+    )
+
+
+def test_an_option_takes_one_value_each_time():
+    """So that a file is never a word."""
     caption = parse(COMMANDS["caption"], ["RUN", "--must", "blue", "a.png"])
     assert (caption.search.must, caption.images) == (("blue",), (Path("a.png"),))
     assert parse(COMMANDS["caption"], ["--must", "blue", "RUN", "a.png"]) == caption
-    twice = parse(COMMANDS["find"], ["RUN", "--property", "quotes", "--property", "depth", "digits"])
-    assert twice.property == ("quotes", "depth", "digits")
+    for file in ("five.en", "-"):
+        translate = parse(COMMANDS["translate"], ["RUN", "--must", "le chat", "--must", "vélo", "--never", "x", file])
+        assert (translate.search.must, translate.search.never) == (("le chat", "vélo"), ("x",))
+        assert translate.file == file
+    look = parse(COMMANDS["look"], ["--also", "A", "RUN", "--also", "B", "a text"])
+    assert (look.run, look.text, look.also) == (Path("RUN"), "a text", (Path("A"), Path("B")))
+    assert parse(COMMANDS["find"], ["RUN", "--property", "quotes", "--property=depth"]).property == ("quotes", "depth")
+
+
+def test_several_values_behind_each_other_are_told_the_new_spelling():
+    Path("other").mkdir()
+    Path("five.en").touch()
+    told = "--ensemble takes one RUN each time it is typed, found also 'other'; write --ensemble RUN --ensemble other"
+    assert refusal("translate", "RUN", "--ensemble", "RUN", "other") == told
+    assert refusal("translate", "RUN", "five.en", "--ensemble", "RUN", "other") == told
+    assert refusal("evaluate", "RUN", "--ensemble", "RUN", "other") == told
+    told = "--must takes one TEXT each time it is typed, found also 'le chat'; write --must 'vélo' --must 'le chat'"
+    assert refusal("translate", "RUN", "--must", "vélo", "le chat", "five.en") == told
+    assert refusal("find", "RUN", "--property", "quotes", "depth") == (
+        "--property takes one NAME each time it is typed, found also 'depth'; write --property quotes --property depth"
+    )
+    assert refusal("look", "RUN", "--also", "other", "other") == (
+        "--also takes one RUN each time it is typed, found also 'other'; write --also other --also other"
+    )
 
 
 def test_behind_two_dashes_all_are_words():
@@ -143,7 +173,16 @@ def test_old_spellings_and_beginnings(name, words, now):
             ["caption", "RUN"],
             "caption wants IMAGE, found none; see regard caption --help",
         ),
-        (["score", "RUN", "a", "b"], "score wants RUN FILE, found also 'b'; a text with blanks wants quotes"),
+        (
+            ["score", "RUN", "a", "b"],
+            "score wants RUN FILE, found also 'b'; to score a text, pipe it: echo 'a b' | regard score RUN",
+        ),
+        (
+            ["align", "RUN", "A man", "Un homme"],
+            "align wants RUN FILE, found also 'Un homme'; to align a text, pipe it: "
+            "echo 'source ||| target' | regard align RUN",
+        ),
+        (["look", "RUN", "a", "b"], "look wants RUN TEXT, found also 'b'; a text with blanks wants quotes"),
         (["corpora", "b"], "corpora wants no words, found also 'b'"),
         (["translate", "RUN", "--beem", "3"], "option '--beem' does not exist; did you mean '--beam'?"),
         (["write", "RUN", "--top", "3"], "option '--top' does not exist; did you mean '--stop'?"),
@@ -181,6 +220,11 @@ def test_what_cannot_be_meant(words, expected):
 def test_commands_that_do_not_exist(capsys):
     assert main(["trian"]) == 1
     assert capsys.readouterr() == ("", "regard: command 'trian' does not exist; did you mean 'train'?\n")
+    assert main(["--verison"]) == main(["help"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "regard: command '--verison' does not exist; did you mean '--version'?",
+        "regard: command 'help' does not exist; did you mean '--help'?",
+    ]
     assert main([]) == 1
     assert capsys.readouterr() == ("", "regard: a command is wanted; see regard --help\n")
     assert main(["--version"]) == 0
@@ -238,7 +282,8 @@ def test_every_command_has_help_and_a_body(kind):
         assert one.meaning, f"{one.name} of {kind.called()} has no docstring"
         assert one.meaning.split()[0] in said
     assert all(now in {name.removeprefix("--") for name in options_of(kind)} for _, now in kind.old)
-    body = getattr(import_module(kind.__module__.replace(".commands.", ".bodies.")), kind.called())
+    name = f"{kind.called()}_" if iskeyword(kind.called()) else kind.called()
+    body = getattr(import_module(kind.__module__.replace(".commands.", ".bodies.")), name)
     assert get_type_hints(body) == {"asked": kind, "return": int}
     assert len(signature(body).parameters) == 1
 
@@ -275,6 +320,7 @@ LOADED = "import sys; from regard.cli import main; main(sys.argv[1:]); sys.exit(
     [
         ["--help"],
         ["corpora"],
+        ["lab"],
         ["trian"],
         *([name, "--help"] for name in COMMANDS),
         ["translate", "RUN", "--beem", "3"],

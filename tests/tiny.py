@@ -29,6 +29,7 @@ from regard.models.build import build
 from regard.text import Tokenizer, save
 
 ROOT = Path(__file__).parent.parent
+PATIENCE = 300  # seconds to wait for another process before all is lost: machines are busy, and nothing is timed here
 TIMES = ("seconds", "tokens_per_second")  # of a log's entry: what may differ between two equal trainings
 CELLS = {kind: Recurrent(kind, width=12, layers=2, dropout=0.1) for kind in ("rnn", "lstm", "gru")}
 BLOCKS = Transformer(width=16, layers=1, heads=2, dropout=0.1)
@@ -119,7 +120,7 @@ def environment() -> dict[str, str]:
 
 def command(*words: object) -> list[str]:
     """The words of `regard …` in a second process."""
-    return [sys.executable, "-m", "regard.cli", *map(str, words)]
+    return [sys.executable, "-m", "regard", *map(str, words)]
 
 
 def in_another_process(*words: object) -> subprocess.CompletedProcess[str]:
@@ -129,7 +130,7 @@ def in_another_process(*words: object) -> subprocess.CompletedProcess[str]:
 def in_two_processes(*words: object) -> subprocess.CompletedProcess[str]:
     """The same under torch's launcher."""
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    return _run([*launcher, "-m", "regard.cli", *map(str, words)])
+    return _run([*launcher, "-m", "regard", *map(str, words)])
 
 
 def _run(words: list[str]) -> subprocess.CompletedProcess[str]:
@@ -137,7 +138,7 @@ def _run(words: list[str]) -> subprocess.CompletedProcess[str]:
         words, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
-            out, err = process.communicate(timeout=600)
+            out, err = process.communicate(timeout=2 * PATIENCE)
         except subprocess.TimeoutExpired:
             process.terminate()  # a launcher ends its workers, where a kill would leave them behind
             out, err = process.communicate()

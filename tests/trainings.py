@@ -1,5 +1,6 @@
 """Trainings that say nothing, trainings that are stopped, and what their logs tell."""
 
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import tiny
 from tiny import log_of
 
 from regard.config import LanguageModel, Recipe, Seq2Seq
-from regard.train.loop import Training, train
-from regard.train.report import Report
+from regard.training.loop import Training, train
+from regard.training.report import Report
+from regard.training.stopping import Interrupted
 
 FAMILIES = [name for name in tiny.MODELS if "gru" not in name]
 
@@ -54,3 +56,18 @@ def without_dropout(plan: Recipe) -> Recipe:
     assert isinstance(model, Seq2Seq)
     sides = {side: replace(getattr(model, side), dropout=0.0) for side in ("encoder", "decoder")}
     return replace(plan, model=replace(model, **sides))
+
+
+def stopped_after(steps: int, plan: Recipe | None, path: Path) -> None:
+    """Trains up to this step, where somebody presses Ctrl-C."""
+    update = Training.update
+
+    def counted(self: Training) -> float:
+        if self.progress.step == steps - 1:
+            signal.raise_signal(signal.SIGINT)
+        return update(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Training, "update", counted)
+        with pytest.raises(Interrupted):
+            quietly(plan, path)

@@ -12,8 +12,8 @@ import tiny
 import regard
 from regard.cli import main
 from regard.config import Text
-from regard.train.loop import train
-from regard.train.report import Report
+from regard.training.loop import train
+from regard.training.report import Report
 
 RNN = tiny.CELLS["rnn"]
 LEARNED = replace(tiny.BLOCKS, positions="learned", longest=20)

@@ -43,6 +43,27 @@ LANGUAGE_MODELS = {
         blocks(positions="sinusoid", norm_place="after", activation="relu"), tied=True
     ),
     "lm-transformer-rms-wide-keys": LanguageModel(blocks(norm="rms", heads=3, key_width=6, value_width=4)),
+    "lm-transformer-as-llama": LanguageModel(
+        blocks(
+            heads=4,
+            key_value_heads=2,
+            norm="rms",
+            norm_epsilon=1e-5,
+            feed_forward="gated",
+            activation="silu",
+            rotary_base=500.0,
+            embedding="plain",
+            biases="none",
+        ),
+        tied=True,
+        tied_bias=True,
+    ),
+    "lm-transformer-as-neox": LanguageModel(blocks(residual="parallel", rotary_share=0.5, embedding="plain")),
+    "lm-transformer-as-gpt2": LanguageModel(blocks(positions="learned", activation="gelu-tanh", embedding="plain")),
+    "lm-transformer-shared-keys": LanguageModel(
+        blocks(heads=4, key_value_heads=1, biases="query-key-value", similarity="bilinear", embedding_norm=True)
+    ),
+    "lm-transformer-ssru": LanguageModel(blocks(past="ssru")),
     "lm-transformer-additive": LanguageModel(blocks(similarity="additive")),
 }
 SEQ2SEQ = {
@@ -68,6 +89,17 @@ SEQ2SEQ = {
     "seq2seq-transformer": Seq2Seq(blocks(), blocks()),
     "seq2seq-transformer-learned": Seq2Seq(blocks(positions="learned"), blocks(positions="learned")),
     "seq2seq-transformer-by-place": Seq2Seq(blocks(), blocks(source_positions="rotary")),
+    "seq2seq-transformer-as-marian": Seq2Seq(
+        *(blocks(positions="sinusoid", norm_place="after", activation="silu") for _ in range(2)),
+        tied=True,
+        tied_bias=True,
+    ),
+    "seq2seq-transformer-as-bergamot": Seq2Seq(
+        blocks(positions="sinusoid", sinusoid_base=500.0, norm_place="after"),
+        blocks(positions="sinusoid", sinusoid_base=500.0, norm_place="after", past="ssru"),
+        tied=True,
+        tied_bias=True,
+    ),
     "seq2seq-transformer-lstm": Seq2Seq(blocks(), cells("lstm")),
     "seq2seq-bigru-transformer": Seq2Seq(cells("gru", bidirectional=True), blocks()),
 }
@@ -77,6 +109,11 @@ IN_STEP = {  # these say how many answers are wanted by what they are fed, and d
     "classifier-rnn-mean": Classifier(cells("rnn"), pooling="mean"),
     "classifier-bilstm-attention": Classifier(cells("lstm", bidirectional=True), pooling="attention"),
     **{f"classifier-transformer-{p}": Classifier(blocks(), pooling=p) for p in ("stop", "mean", "attention")},
+    "classifier-transformer-as-bert": Classifier(
+        blocks(positions="learned", norm_place="after", norm_epsilon=1e-12, embedding="plain", embedding_norm=True),
+        pooling="start",
+    ),
+    "classifier-bigru-start": Classifier(cells("gru", bidirectional=True, embedding="plain"), pooling="start-relu"),
     "tagger-rnn": Tagger(cells("rnn")),
     "tagger-bilstm": Tagger(cells("lstm", bidirectional=True)),
     "tagger-transformer": Tagger(blocks()),

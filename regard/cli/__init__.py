@@ -3,6 +3,7 @@
 import sys
 import warnings
 from importlib import import_module
+from keyword import iskeyword
 
 import regard
 from regard.cli.command import Command
@@ -11,6 +12,7 @@ from regard.cli.help import help_for, overview
 from regard.cli.lines import let_go
 from regard.cli.words import parse
 from regard.errors import UserError, unknown
+from regard.process import INTERRUPTED, interruptible
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -28,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
         let_go()
         return 0
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
 
 
 def _run(words: list[str]) -> int:
@@ -37,7 +39,11 @@ def _run(words: list[str]) -> int:
         print(f"regard {regard.__version__}\n" if name == "--version" else overview(), end="")
         return 0
     if name not in COMMANDS:
-        raise unknown("command", name, COMMANDS) if name else UserError("a command is wanted; see regard --help")
+        raise (
+            unknown("command", name, [*COMMANDS, "--help", "--version"])
+            if name
+            else UserError("a command is wanted; see regard --help")
+        )
     kind = COMMANDS[name]
     if {"-h", "--help"} & {*(others[: others.index("--")] if "--" in others else others)}:
         print(help_for(kind), end="")
@@ -50,4 +56,6 @@ def _run(words: list[str]) -> int:
 def _do(asked: Command) -> int:
     """What a command computes is imported only here, when nothing typed can be wrong any more."""
     body = import_module(type(asked).__module__.replace(".commands.", ".bodies."))
-    return int(getattr(body, asked.called())(asked))
+    name = asked.called()
+    with interruptible():
+        return int(getattr(body, f"{name}_" if iskeyword(name) else name)(asked))

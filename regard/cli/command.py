@@ -1,6 +1,6 @@
 """A command as a value: its fields are the words and options that can be typed, the docstrings under them its help."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from types import NoneType, UnionType
@@ -28,19 +28,32 @@ class Command(Settings):
         return cls.__name__.removesuffix("Command").lower()
 
     @classmethod
+    def instead(cls, words: Sequence[str]) -> str:
+        """What somebody should have typed who typed more words than there are places."""
+        return "a text with blanks wants quotes"
+
+    @classmethod
     def more(cls) -> str:
         """What its help says at the end."""
         return ""
 
 
-def place(shown: str, default: Any = MISSING, known: Iterable[str] = ()) -> Any:
-    """A word that is told by where it stands; without a default it must be there. Shells offer those known."""
-    return field(default=default, metadata={"place": True, "shown": shown, "known": tuple(known)})
+def place(shown: str, default: Any = MISSING, known: Iterable[str] = (), ending: str = "") -> Any:
+    """A word that is told by where it stands; without a default it must be there. Shells offer those known.
+
+    A word with that ending is never one file more of an option that takes several.
+    """
+    return field(default=default, metadata={"place": True, "shown": shown, "known": tuple(known), "ending": ending})
 
 
 def option(default: Any, shown: str) -> Any:
-    """An option whose value help calls by a name of its own."""
+    """An option whose value help calls by a name of its own; one for several is typed once for each."""
     return field(default=default, metadata={"shown": shown})
+
+
+def files(shown: str = "FILE") -> Any:
+    """An option for the files of one corpus, which stand behind each other: sources and targets."""
+    return field(default=(), metadata={"shown": shown, "in a row": True})
 
 
 def group(default: Settings | None, *names: str) -> Any:
@@ -61,12 +74,17 @@ class Option(NamedTuple):
     """The field of the command that holds it among others; "": none does."""
     kinds: tuple[type, ...]
     """What a word may be read as."""
-    choices: tuple[str, ...]
+    choices: tuple[str, ...] = ()
     """Words that may stand there as they are."""
-    several: bool
-    default: Any
-    shown: str
-    meaning: str
+    several: bool = False
+    """Whether it holds more than one; it is typed once for each."""
+    in_a_row: bool = False
+    """Whether those for one that holds several may also stand behind each other."""
+    ending: str = ""
+    """How a word ends that can only be meant for this place."""
+    default: Any = ""
+    shown: str = ""
+    meaning: str = ""
 
     @property
     def name(self) -> str:
@@ -110,7 +128,8 @@ def settings_of(kind: type[Settings], before: str = "") -> dict[str, Option]:
                 found[name] = inner._replace(choices=tuple(dict.fromkeys((*same.choices, *inner.choices))))
         if len(sections) < len(_alternatives(get_type_hints(kind)[one.name])):
             made = _option(kind, one)
-            found[f"{before}{one.name}"] = made._replace(kinds=(), choices=("true", "false")) if made.switch else made
+            made = made._replace(kinds=(), choices=("true", "false")) if made.switch else made
+            found[f"{before}{one.name}"] = made._replace(in_a_row=made.several)
     return found
 
 
@@ -135,7 +154,8 @@ def _option(kind: type, one: Any, group: str = "", default: Any = MISSING) -> Op
     shown = one.metadata.get("shown") or _shown(kinds, choices)
     meaning = " ".join(meanings(kind).get(one.name, "").removesuffix(".").split())
     default = one.default if default is MISSING else default
-    return Option(one.name, group, kinds, choices, several, default, shown, meaning)
+    in_a_row, ending = one.metadata.get("in a row", False), one.metadata.get("ending", "")
+    return Option(one.name, group, kinds, choices, several, in_a_row, ending, default, shown, meaning)
 
 
 def _shown(kinds: Iterable[type], choices: tuple[str, ...]) -> str:

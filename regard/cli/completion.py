@@ -8,7 +8,7 @@ from regard.cli.command import Command, Option, options_of, places_of, setting_k
 from regard.cli.commands import COMMANDS
 
 FILES, FOLDERS = ("FILE", "FILE.html", "IMAGE", "RECIPE"), ("RUN", "FOLDER")
-HELP = Option("help", "", (bool,), (), False, False, "", "Say what can be typed")
+HELP = Option("help", "", (bool,), meaning="Say what can be typed")
 
 BASH = Template("""# bash completion for regard
 _regard() {

@@ -9,6 +9,8 @@ from regard.cli.command import Command, Option, options_of, places_of
 from regard.cli.commands import COMMANDS
 
 COLUMN = 26  # where what an option means begins
+LITTLE = 6  # the same where that leaves too little room
+ROOM, LEAST = 30, 30  # columns for what an option means, and for all
 
 
 def overview() -> str:
@@ -43,16 +45,18 @@ def help_for(kind: type[Command]) -> str:
 
 
 def _values(one: Option) -> str:
-    return "" if one.switch else f"{one.shown} …" if one.several else one.shown
+    return "" if one.switch else f"{one.shown} …" if one.in_a_row else one.shown
 
 
 def _said(one: Option) -> str:
     plain = one.default is None or one.default is False or one.default in ("", ())
-    return one.meaning if plain else f"{one.meaning} (default: {one.default})"
+    meaning = f"{one.meaning}; {one.name} once for each" if one.several and not one.in_a_row else one.meaning
+    return meaning if plain else f"{meaning} (default: {one.default})"
 
 
 def _table(rows: Iterable[tuple[str, str]], column: int) -> str:
-    wide = min(max(shutil.get_terminal_size((100, 24)).columns, 60), 120)
+    wide = min(max(shutil.get_terminal_size((100, 24)).columns, LEAST), 120)
+    column = column if wide >= ROOM + column else LITTLE
     lines = []
     for name, said in rows:
         first, *others = textwrap.wrap(said, wide - column) or [""]

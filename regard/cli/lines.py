@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -11,10 +12,23 @@ from regard.cli.command import STANDARD
 from regard.data.files import BLOCK, Decode, blocks, lines_in, raw_lines
 from regard.errors import UserError
 
+PACKED = b"PK\x03\x04"
+"""How .xlsx, .ods and .zip files begin."""
+
 
 def read_lines(name: str) -> Iterator[str]:
     """The lines of a file, or of standard input for "-". Bytes that are not UTF-8 become U+FFFD, which is said once."""
-    return lines_in(_blocks(name), _called(name), _forgiving())
+    return lines_in(_of_lines(name), _called(name), _forgiving())
+
+
+def _of_lines(name: str) -> Iterator[bytes]:
+    """Blocks of what has lines; a spreadsheet, or whatever else is packed, has none."""
+    for number, block in enumerate(_blocks(name)):
+        if not number and block.startswith(PACKED):
+            raise UserError(
+                f"{_called(name)} is a spreadsheet or an archive; save its column as text, a line for each row"
+            )
+        yield block
 
 
 def _forgiving() -> Decode:
@@ -68,9 +82,11 @@ def output_to(path: Path | None) -> Iterator[TextIO]:
 
     A file is therefore written as it goes and not replaced as a whole at the end.
     """
+    path = None if str(path) == STANDARD else path
     try:
         if path is None:
-            sys.stdout.reconfigure(encoding="utf-8", newline="\n", line_buffering=True)  # type: ignore[union-attr]
+            if isinstance(sys.stdout, TextIOWrapper):
+                sys.stdout.reconfigure(encoding="utf-8", newline="\n", line_buffering=True)
             yield sys.stdout
             sys.stdout.flush()
         else:

@@ -1,8 +1,12 @@
 """From the words that were typed to a command: options stand anywhere, before, between and behind the other words."""
 
+import os
+import shlex
 import tomllib
 from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from regard.cli.command import Command, Option, group_default, options_of, places_of, setting_kind, settings_of
@@ -13,20 +17,39 @@ WANTED = {int: "a whole number", float: "a number"}
 
 
 @dataclass
+class _Given:
+    """An option as it was typed, with what it was given."""
+
+    name: str
+    option: Option
+    values: list[tuple[int, str]]
+
+
+@dataclass
 class _Typed:
     """What stands where: words by their number, and what each option was given."""
 
     words: list[tuple[int, str]] = field(default_factory=list)
-    options: list[tuple[Option, list[tuple[int, str]]]] = field(default_factory=list)
-    settings: dict[str, Any] = field(default_factory=dict)
+    options: list[_Given] = field(default_factory=list)
+
+
+TYPED: ContextVar[str] = ContextVar("typed", default="")
+"""The command as a shell takes it, for whatever it makes to carry along."""
 
 
 def parse(kind: type[C], words: Sequence[str]) -> C:
     """The command that was typed, checked; what is wrong with it is said before anything is computed."""
+    TYPED.set(shlex.join(["regard", kind.called(), *words]))
     typed = _sorted(kind, words)
-    values = _in_places(kind, _with_given_back(kind, typed))
+    _give_back(kind, typed)
+    values = _in_places(kind, typed)
     grouped: dict[str, dict[str, Any]] = {}
-    for option, given in typed.options:
+    changes: dict[str, Any] = {}
+    for name, option, given in ((one.name, one.option, one.values) for one in typed.options):
+        if _is_setting(kind, name):
+            found = [_toml(word) for _, word in given]
+            changes[name.removeprefix("--")] = found[0] if len(found) == 1 else found
+            continue
         into = grouped.setdefault(option.group, {}) if option.group else values
         read = tuple(_value(option, word) for _, word in given)
         several = into.get(option.field, ()) + read if option.several else ()
@@ -35,7 +58,7 @@ def parse(kind: type[C], words: Sequence[str]) -> C:
         if one.name in grouped:
             values[one.name] = replace(group_default(kind, one), **grouped[one.name])
         if "settings" in one.metadata:
-            values[one.name] = typed.settings
+            values[one.name] = changes
     return kind(**values)
 
 
@@ -44,27 +67,23 @@ def _sorted(kind: type[Command], words: Sequence[str]) -> _Typed:
     while at < len(words):
         word, at = words[at], at + 1
         if word == "--":
-            typed.words += enumerate(words[at:], at)
+            typed.words += enumerate(words[at:], at + 1)
             break
         if not word.startswith("--"):
             typed.words.append((at, word))
             continue
         name, equals, given = word.partition("=")
         option = _named(kind, name)
-        several = option.several and not equals
         found = [(at, given)] if equals else []
-        while not option.switch and at < len(words) and not words[at].startswith("--") and (several or not found):
-            found.append((at, words[at]))
+        in_a_row = option.in_a_row and not equals
+        while not option.switch and at < len(words) and not words[at].startswith("--") and (in_a_row or not found):
+            found.append((at + 1, words[at]))
             at += 1
         if option.switch and equals:
             raise UserError(f"{name} is on or off and takes no value, found '{given}'; write {name}")
         if not option.switch and not found:
             raise UserError(f"{name} wants a value, found none; write {name} {option.shown or 'VALUE'}")
-        if _is_setting(kind, name):
-            read = [_toml(value) for _, value in found]
-            typed.settings[name.removeprefix("--")] = read[0] if len(read) == 1 else read
-        else:
-            typed.options.append((option, found))
+        typed.options.append(_Given(name, option, found))
     return typed
 
 
@@ -74,7 +93,7 @@ def _named(kind: type[Command], name: str) -> Option:
         recipe = setting_kind(kind)
         if recipe is None:
             raise UserError(f"{name} is a setting of a recipe and means nothing here; see --help")
-        unheard = Option(name, "", (str,), (), False, "", "", "")  # refused, with the others, when the recipe is made
+        unheard = Option(name, "", (str,))  # refused, with the others, when the recipe is made
         return settings_of(recipe).get(name.removeprefix("--"), unheard)
     known = options_of(kind)
     name = {f"--{before}": f"--{now}" for before, now in kind.old}.get(name, name)
@@ -85,31 +104,49 @@ def _named(kind: type[Command], name: str) -> Option:
 
 
 def _is_setting(kind: type[Command], name: str) -> bool:
-    return "." in name or name == "--model"
+    """`--section.key`, unless a command that takes no recipe has an option for it."""
+    own = any(name == f"--{before}" for before, _ in kind.old)
+    return ("." in name and not own) or (name == "--model" and name not in options_of(kind))
 
 
-def _with_given_back(kind: type[Command], typed: _Typed) -> list[str]:
-    """The words outside options. An option for several takes all that follow: it gives back what is missed."""
-    words, needed = list(typed.words), sum(one.needed for one in places_of(kind))
-    for option, given in reversed(typed.options):
-        while option.several and len(given) > 1 and len(words) < needed:
-            words.append(given.pop())
-    return [word for _, word in sorted(words)]
+def _give_back(kind: type[Command], typed: _Typed) -> None:
+    """Files in a row end where a word is missed elsewhere, or can only be meant for another place."""
+    places = places_of(kind)
+    needed, endings = sum(one.needed for one in places), tuple(one.ending for one in places if one.ending)
+    for one in reversed(typed.options):
+        while len(one.values) > 1 and (
+            len(typed.words) < needed or (len(typed.words) < len(places) and one.values[-1][1].endswith(endings))
+        ):
+            typed.words.append(one.values.pop())
+    typed.words.sort()
 
 
-def _in_places(kind: type[Command], words: list[str]) -> dict[str, Any]:
-    values, places = {}, places_of(kind)
+def _in_places(kind: type[Command], typed: _Typed) -> dict[str, Any]:
+    values, places, words = {}, places_of(kind), typed.words
     for one in places:
         taken, words = (words, []) if one.several else (words[:1], words[1:])
         if taken:
-            read = tuple(_value(one, word) for word in taken)
+            read = tuple(_value(one, word) for _, word in taken)
             values[one.field] = read if one.several else read[0]
         elif one.needed:
             raise UserError(f"{kind.called()} wants {one.shown}, found none; see regard {kind.called()} --help")
+    _once_for_each(typed, typed.words[sum(one.needed for one in places) :], words)
     if words:
         wanted = " ".join(one.shown for one in places) or "no words"
-        raise UserError(f"{kind.called()} wants {wanted}, found also '{words[0]}'; a text with blanks wants quotes")
+        remedy = kind.instead([word for _, word in typed.words])
+        raise UserError(f"{kind.called()} wants {wanted}, found also '{words[0][1]}'; {remedy}")
     return values
+
+
+def _once_for_each(typed: _Typed, optional: list[tuple[int, str]], left: list[tuple[int, str]]) -> None:
+    """What stands behind the value of an option for several, and is no word of the command, wants that option again."""
+    behind = {one.values[-1][0] + 1: one for one in typed.options if one.option.several and not one.option.in_a_row}
+    for at, word in optional:
+        is_folder, is_file = os.path.isdir(word), os.path.isfile(word)
+        if at in behind and ((left and not is_file) or (Path in behind[at].option.kinds and is_folder)):
+            name, (_, first), shown = behind[at].name, behind[at].values[-1], behind[at].option.shown
+            again = shlex.join([name, first, name, word])
+            raise UserError(f"{name} takes one {shown} each time it is typed, found also '{word}'; write {again}")
 
 
 def _value(option: Option, word: str) -> Any:

@@ -2,6 +2,7 @@
 
 from regard.config.model import (
     Classifier,
+    FromRun,
     LanguageModel,
     ModelConfig,
     Recurrent,
@@ -12,14 +13,16 @@ from regard.config.model import (
     Vision,
 )
 from regard.config.pictures import Pictures
-from regard.config.recipe import Data, Recipe, Text, Train, Where, read_recipe, recipe_from
+from regard.config.recipe import Data, Origin, Recipe, Text, Train, Where, read_recipe, recipe_from
 from regard.config.settings import from_table, to_table
 
 __all__ = [
     "Classifier",
     "Data",
+    "FromRun",
     "LanguageModel",
     "ModelConfig",
+    "Origin",
     "Pictures",
     "Recipe",
     "Recurrent",

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from regard.boundaries import stands_in
 from regard.config.settings import Settings, above_zero, at_least, fraction, share
 from regard.errors import UserError
 
@@ -74,9 +75,9 @@ class Search(Settings):
     prefix: str = ""
     """How every answer begins."""
     must: tuple[str, ...] = ()
-    """Words and phrases that must appear."""
+    """Words and phrases that must appear, each by itself and not inside a longer word."""
     never: tuple[str, ...] = ()
-    """Words and phrases that must not."""
+    """Words and phrases that must not; inside a longer word they may."""
 
     def check(self) -> None:
         penalty = self.length_penalty
@@ -90,7 +91,11 @@ class Search(Settings):
             raise UserError(f"min_length ({self.min_length}) must not be above max_length ({self.max_length})")
         if any(not phrase.strip() for phrase in (*self.must, *self.never)):
             raise UserError("must and never want words, found an empty one; leave it out")
-        for wanted in self.must:
-            for banned in self.never:
-                if banned in wanted:
+        for banned in self.never:
+            for wanted in self.must:
+                if stands_in(banned, wanted):
                     raise UserError(f"'{wanted}' must appear and '{banned}' must not; drop one of the two")
+            if stands_in(banned, self.prefix):
+                raise UserError(
+                    f"every answer begins with '{self.prefix}' and must not have '{banned}'; drop one of the two"
+                )

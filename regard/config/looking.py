@@ -1,5 +1,6 @@
 """What can be wished of looking inside (its options)."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -9,6 +10,8 @@ from regard.errors import UserError
 
 PICTURES = ("svg", "png", "pdf", "html", "json", "csv", "npz")
 """Kinds of files that a view can be saved as."""
+INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
+NARROWEST, WIDEST = 1.0, 40.0  # inches of a picture
 ALL = -1
 """Every layer, or every head."""
 
@@ -58,6 +61,8 @@ class Effort(Settings):
 
     units: tuple[str, ...] = ()
     """Where: cells, hidden, units, weights (heads), a pattern of paths, or one path[number]; none: all of them."""
+    side: Literal["", "source", "target"] = ""
+    """Of a run with a source: what it reads, or what it is made to answer; none: both, as far as they are text."""
     number: int = at_least(1, 5)
     """Units listed for each property."""
     shifts: int = at_least(20, 200)
@@ -66,6 +71,31 @@ class Effort(Settings):
     """Units that are clamped for comparison with each one listed."""
     seed: int = 0
     """Of shifts, intervals and new weights."""
+
+
+@dataclass(frozen=True)
+class PaperWishes(Settings):
+    """How a saved picture shall look."""
+
+    width: str = ""
+    """How wide: 8.5cm, 85mm, 3.35in, 240pt; none: at most as A4 less its margins. Letters keep their size."""
+    style: Path | None = None
+    """A style of your own: a matplotlib style sheet, read as data."""
+
+    def check(self) -> None:
+        _ = self.inches
+
+    @property
+    def inches(self) -> float | None:
+        """The width in inches, if one was wished for."""
+        if not self.width:
+            return None
+        match = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*(in|cm|mm|pt)", self.width.strip())
+        found = float(match[1]) * INCHES[match[2]] if match else 0.0
+        if not NARROWEST <= found <= WIDEST:
+            wanted = f"from {NARROWEST:g}in to {WIDEST:g}in, such as 8.5cm, 85mm, 3.35in or 240pt"
+            raise UserError(f"--width wants a length {wanted}, found '{self.width}'")
+        return found
 
 
 def kind_of_picture(path: Path) -> str:

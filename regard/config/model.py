@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from regard.config.settings import Settings, at_least, fraction
+from regard.config.settings import Settings, above_zero, at_least, fraction, share
 from regard.errors import UserError
 
 PRETRAINED = ("vgg16", "resnet50")
@@ -22,6 +22,8 @@ class Recurrent(Settings):
     """L: how many layers stand on each other."""
     dropout: float = fraction(0.1)
     """Which part of the numbers between layers, and before the head, is set to zero in training."""
+    embedding: Literal["scaled", "plain"] = "scaled"
+    """What a token begins as: √width times its row of the table, or the row as it is."""
     bidirectional: bool = False
     """Read from both ends, each with half the width. For encoders."""
 
@@ -41,12 +43,16 @@ class Transformer(Settings):
     """L: how many blocks stand on each other."""
     heads: int = at_least(1, 4)
     """H: how many sets of queries, keys and values each attention has."""
+    key_value_heads: int = at_least(0, 0)
+    """Grouped-query attention: how many sets of keys and values the heads of self-attention share; 0: as many."""
     key_width: int = at_least(0, 0)
     """M (d_k): width of a query and a key in each head; 0: width / heads."""
     value_width: int = at_least(0, 0)
     """L in the notes (d_v): width of a value in each head; 0: width / heads."""
     inner: int = at_least(0, 0)
     """F: feed-forward width; 0: four times the width."""
+    past: Literal["attention", "ssru"] = "attention"
+    """How a block knows what stands before: self-attention, or an SSRU, a cell that keeps one vector."""
     similarity: Similarity = "scaled"
     """Attention score: how a query and a key are compared."""
     positions: Literal["none", "learned", "sinusoid", "rotary"] = "rotary"
@@ -59,12 +65,30 @@ class Transformer(Settings):
     """With 'concatenate': how many of `width` numbers are positions; 0: a quarter, rounded to even."""
     longest: int = at_least(1, 1024)
     """How many positions a learned table has."""
+    sinusoid_base: float = above_zero(10000.0)
+    """With 'sinusoid': how slowly the slowest pair turns."""
+    rotary_base: float = above_zero(10000.0)
+    """With 'rotary': how slowly the slowest pair turns; larger for longer texts."""
+    rotary_share: float = share(1.0)
+    """With 'rotary': which part of a head's pairs turns at all."""
+    embedding: Literal["scaled", "plain"] = "scaled"
+    """What a token begins as: √width times its row of the table, or the row as it is."""
+    embedding_norm: bool = False
+    """Norm what the first block reads."""
     norm: Literal["layer", "rms"] = "layer"
     """LayerNorm, or RMSNorm, which only scales."""
     norm_place: Literal["before", "after"] = "before"
     """Pre-norm, x + f(norm(x)), or post-norm, norm(x + f(x))."""
-    activation: Literal["gelu", "relu"] = "gelu"
-    """φ inside the feed-forward part."""
+    norm_epsilon: float = fraction(0.0)
+    """ε inside the norm's root; 0: 1e-5 for 'layer', 1.2e-7 for 'rms'."""
+    residual: Literal["serial", "parallel"] = "serial"
+    """What feed-forward reads: what attention has left, or the same as attention."""
+    feed_forward: Literal["plain", "gated"] = "plain"
+    """W_2 φ(W_1 x), or gated: W_2 (φ(g) ⊙ u) with [g; u] = W_1 x."""
+    activation: Literal["gelu", "gelu-tanh", "relu", "silu"] = "gelu"
+    """φ inside the feed-forward part; 'gelu-tanh' is GELU as GPT-2 computes it."""
+    biases: Literal["all", "query-key-value", "none"] = "all"
+    """Which matrices of a block add a bias."""
     dropout: float = fraction(0.1)
     """Which part of the embeddings, of what each part puts out and before the head is set to zero in training."""
 
@@ -73,6 +97,8 @@ class Transformer(Settings):
             raise UserError(
                 f"width ({self.width}) must be divisible by heads ({self.heads}), or set key_width and value_width"
             )
+        if self.key_value_heads and self.heads % self.key_value_heads:
+            raise UserError(f"heads ({self.heads}) must be divisible by key_value_heads ({self.key_value_heads})")
         if self.positions == "rotary" and self.keys % 2:
             raise UserError(f"rotary positions turn pairs: the key width of a head must be even, found {self.keys}")
         if self.source_positions == "rotary" and self.positions != "rotary":
@@ -80,6 +106,18 @@ class Transformer(Settings):
                 f"source_positions 'rotary' wants positions 'rotary', found '{self.positions}': "
                 "the queries are turned once for both; set both, or leave source_positions at 'none'"
             )
+        if self.sinusoid_base != 10000.0 and self.positions != "sinusoid":
+            raise UserError(f"sinusoid_base is for positions 'sinusoid', found '{self.positions}'; leave it out")
+        turning = (self.rotary_base, self.rotary_share)
+        if turning != (10000.0, 1.0) and (self.positions != "rotary" or self.source_positions == "rotary"):
+            raise UserError(
+                f"rotary_base and rotary_share are for positions 'rotary' and source_positions 'none', found "
+                f"'{self.positions}' and '{self.source_positions}'; leave them out"
+            )
+        if self.positions == "rotary" and int(self.keys * self.rotary_share) < 2:
+            raise UserError(f"rotary_share ({self.rotary_share}) leaves no pair of {self.keys} numbers to turn")
+        if self.residual == "parallel" and self.norm_place == "after":
+            raise UserError("residual 'parallel' wants norm_place 'before', found 'after'; change one of them")
         if self.join == "concatenate" and self.positions not in ("learned", "sinusoid"):
             raise UserError(
                 f"join 'concatenate' wants positions 'learned' or 'sinusoid', found '{self.positions}', "
@@ -153,9 +191,14 @@ class LanguageModel(Settings):
     layer: Recurrent | Transformer = field(default_factory=Transformer)
     tied: bool = False
     """Weight tying: answer with the embedding read backwards, instead of with a matrix of its own."""
+    tied_bias: bool = False
+    """With 'tied': add a bias to the answer, as a matrix of its own has it."""
+    start_from: str = ""
+    """Fine-tuning: the folder of a run of the same kind, whose weights and tokens training begins with."""
     kind: Literal["language-model"] = "language-model"
 
     def check(self) -> None:
+        _tied_or_not(self.tied, self.tied_bias)
         _reads_forwards(self.layer, "a language model")
         _has_no_source(self.layer, "a language model")
 
@@ -172,9 +215,14 @@ class Seq2Seq(Settings):
     """f_att between a recurrent decoder and the source; a Transformer decoder has its own."""
     tied: bool = False
     """Weight tying: answer with the target embedding read backwards, instead of with a matrix of its own."""
+    tied_bias: bool = False
+    """With 'tied': add a bias to the answer, as a matrix of its own has it."""
+    start_from: str = ""
+    """Fine-tuning: the folder of a run of the same kind, whose weights and tokens training begins with."""
     kind: Literal["seq2seq"] = "seq2seq"
 
     def check(self) -> None:
+        _tied_or_not(self.tied, self.tied_bias)
         _reads_forwards(self.decoder, "a decoder")
         _has_no_source(self.encoder, "an encoder")
         if self.similarity != "additive" and (isinstance(self.decoder, Transformer) or self.context != "attention"):
@@ -215,8 +263,8 @@ class Classifier(Settings):
     """Reads a text, then says its class."""
 
     encoder: Recurrent | Transformer = field(default_factory=lambda: _small_encoder())
-    pooling: Literal["stop", "mean", "attention"] = "attention"
-    """What stands for the text: the vector at its stop token, the mean of all, or a sum that attention weighs."""
+    pooling: Literal["stop", "mean", "attention", "start", "start-relu"] = "attention"
+    """What stands for the text: the vector at its stop, the mean of all, a sum that attention weighs, or φ(W h_1)."""
     start_from: str = ""
     """The folder of a language model's run: the encoder starts from its embedding and layers, and reads its tokens."""
     kind: Literal["classifier"] = "classifier"
@@ -247,12 +295,27 @@ class Transducer(Settings):
     """How many tokens each source token can write at most."""
     history: Recurrent | Transformer = field(default_factory=lambda: Recurrent("gru", width=128, layers=1, dropout=0.3))
     """Reads what has been written so far: which sounds follow which."""
+    start_from: str = ""
+    """Fine-tuning: the folder of a run of the same kind, whose weights and tokens training begins with."""
     kind: Literal["transducer"] = "transducer"
 
     def check(self) -> None:
         _reads_forwards(self.history, "a transducer's history")
         for layer in (self.encoder, self.history):
             _has_no_source(layer, "a transducer")
+
+
+@dataclass(frozen=True)
+class FromRun(Settings):
+    """Fine-tuning: the model of another run, whatever it is, with its weights and tokens to begin with."""
+
+    start_from: str = ""
+    """The folder of that run."""
+    kind: Literal["run"] = "run"
+
+    def check(self) -> None:
+        if not self.start_from:
+            raise UserError("kind 'run' wants start_from, the folder of the run to begin with; set it")
 
 
 ModelConfig = LanguageModel | Seq2Seq | Classifier | Tagger | Transducer
@@ -266,6 +329,11 @@ def _small_encoder() -> Recurrent:
 def _reads_forwards(layer: Recurrent | Transformer, who: str) -> None:
     if isinstance(layer, Recurrent) and layer.bidirectional:
         raise UserError(f"{who} makes one token after the other, so it cannot be bidirectional; only an encoder can")
+
+
+def _tied_or_not(tied: bool, bias: bool) -> None:
+    if bias and not tied:
+        raise UserError("tied_bias is for a tied head, found tied = false, whose matrix has a bias; leave it out")
 
 
 def _has_no_source(layer: Recurrent | Transformer | Vision, who: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from regard.config.model import Classifier, ModelConfig, Tagger
+from regard.config.model import Classifier, FromRun, ModelConfig, Tagger
 from regard.config.pictures import Pictures
 from regard.config.settings import Settings, above_zero, at_least, fraction, from_table, with_override
 from regard.config.upgrade import VERSION, check_version, name_now, upgraded
@@ -32,16 +32,27 @@ class Data(Settings):
     """Validation fraction: how much is held out where no `valid` is given."""
     limit: int = at_least(0, 0)
     """Use at most so many pairs, or documents of a folder, for training; 0: all."""
+    columns: Where = ()
+    """Columns of a table: what is read, then what is answered, by name; by number from 1 if it has no headline."""
     longest: int = at_least(1, 256)
     """Leave out pairs with more tokens than this on either side, and say how many."""
 
     def check(self) -> None:
-        if not self.train:
-            raise UserError("train wants a file, a folder or the name of a built-in corpus, found nothing")
         for name in ("train", "valid", "test"):
             where = getattr(self, name)
             if not all(isinstance(part, str) for part in (where if isinstance(where, tuple) else (where,))):
                 raise UserError(f"{name} must be a name, or two names of parallel files, found {where}")
+        if not all(isinstance(column, str | int) and str(column).strip() for column in self._columns):
+            raise UserError(f"columns must be names or numbers of columns, found {self.columns}")
+
+    @property
+    def _columns(self) -> tuple[str | int, ...]:
+        return self.columns if isinstance(self.columns, tuple) else (self.columns,)
+
+    @property
+    def chosen_columns(self) -> tuple[str, ...]:
+        """The columns to read, each by its name or its number."""
+        return tuple(map(str, self._columns))
 
 
 @dataclass(frozen=True)
@@ -90,6 +101,8 @@ class Train(Settings):
     """Scheduled sampling (student forcing): how often the model is fed its own prediction; rises from 0 to this."""
     evaluate: int = at_least(1, 250)
     """Look at the held-out part every so many updates; a checkpoint is written then as well."""
+    look_tokens: int = at_least(0, 100_000)
+    """Read at most about so many held-out tokens at a look, evenly spread and the same each time; 0: all."""
     checkpoint: int = at_least(1, 250)
     """Write a checkpoint every so many updates."""
     metric: Literal["loss", "accuracy", "bleu", "chrf", "cider", "exact", "macro_f1", "span_f1"] = "loss"
@@ -106,6 +119,10 @@ class Train(Settings):
     """cpu, cuda or mps; auto: the fastest there is."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Mixed precision: numbers of a forward pass; auto and bfloat16: 16 bits where the device has them, else 32."""
+    lora: int = at_least(0, 0)
+    """Low-rank adaptation (LoRA): learn only thin matrices of this rank, beside what `start_from` brings; 0: all."""
+    last: int = at_least(0, 0)
+    """Fine-tune only so many of the last layers, and what stands behind them; 0: all."""
     parallel: Literal["ddp", "fsdp"] = "ddp"
     """Under torchrun: every process has the whole model, or a share of it."""
     tensorboard: bool = False
@@ -114,8 +131,28 @@ class Train(Settings):
     def check(self) -> None:
         if not (isinstance(self.student, int | float) and 0 <= self.student <= 1):
             raise UserError(f"student must be a probability from 0 to 1, found {self.student}")
+        if self.lora and self.last:
+            raise UserError("lora and last are two ways to learn less than everything; choose one of them")
         if self.average_of == "best" and self.average == 1:
             raise UserError("average_of 'best' wants average above 1, the number of looks to take, found 1; set both")
+
+
+@dataclass(frozen=True)
+class Origin(Settings):
+    """Where the weights of an imported run come from; `regard import` writes it."""
+
+    file: str
+    """What was imported."""
+    sha256: str
+    """Its checksum; of several files, that of all one behind the other."""
+    format: str
+    """How it was written."""
+    family: str
+    """Which published architecture it is."""
+    licence: str = ""
+    """As the files state it; empty: they do not."""
+    changed: tuple[str, ...] = ()
+    """What is kept in another way than it was, with the same scores."""
 
 
 @dataclass(frozen=True)
@@ -123,18 +160,28 @@ class Recipe(Settings):
     """Everything that a training run depends on."""
 
     data: Data
-    model: ModelConfig | str = "transformer"
+    model: ModelConfig | FromRun | str = "transformer"
     """A section, or the name of a kind of layer: then the sizes are chosen by the amount of data."""
     text: Text = field(default_factory=Text)
     pictures: Pictures = field(default_factory=Pictures)
     train: Train = field(default_factory=Train)
+    origin: Origin | None = None
+    """Of a run that was not trained here."""
     version: int = VERSION
     """Of this format."""
 
     def check(self) -> None:
         check_version(self.version)
-        if not isinstance(self.model, ModelConfig) and self.model not in PRESETS:
+        if not self.data.train and self.origin is None:
+            raise UserError("[data] train wants a file, a folder or the name of a built-in corpus, found nothing")
+        if not isinstance(self.model, ModelConfig | FromRun) and self.model not in PRESETS:
             raise UserError(f"model must be one of {', '.join(PRESETS)} or a [model] section, found '{self.model}'")
+        for name in ("lora", "last"):
+            if getattr(self.train, name) and not getattr(self.model, "start_from", ""):
+                raise UserError(
+                    f"train.{name} changes a part of what was learnt before, found nothing to begin with; "
+                    "name a run: --model.start_from RUN"
+                )
         if self.train.student and isinstance(self.model, Classifier | Tagger):
             raise UserError(
                 f"train.student is for models that are fed what they said before, found a {self.model.kind}, "
@@ -151,7 +198,7 @@ def recipe_from(table: dict[str, Any], overrides: Mapping[str, Any] | None = Non
     table = upgraded(table)  # first: another version may have settings that this one has not
     for setting, value in (overrides or {}).items():
         table = with_override(table, name_now(setting), value)
-    if "data" not in table:
+    if "data" not in table and "origin" not in table:
         raise UserError("a recipe wants a [data] section with train = …, found none; add it, or --data.train FILE")
     return from_table(Recipe, table)
 
@@ -163,6 +210,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} does not exist; give the path of a recipe, see examples/") from None
     except IsADirectoryError:
         raise UserError(f"{path} is a folder, wanted a recipe file such as recipe.toml") from None
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; check the path and its permissions") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         if path.suffix != ".toml":
             raise UserError(

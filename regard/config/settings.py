@@ -3,7 +3,7 @@
 import ast
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, field, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -103,14 +103,26 @@ def from_table(kind: type[S], table: Mapping[str, Any], section: str = "") -> S:
 
 
 def to_table(settings: Any) -> dict[str, Any]:
-    """The inverse of `from_table`: every setting, also those left as by default."""
+    """The inverse of `from_table`: every setting that there is, also those left as by default."""
     table = {}
     for setting in fields(settings):
         value = getattr(settings, setting.name)
+        if value is None:  # TOML has no word for it
+            continue
         if is_dataclass(value):
             value = to_table(value)
         table[setting.name] = list(value) if isinstance(value, tuple) else value
     return table
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any], section: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Every setting that differs between two tables: its name, what it was and what it is; None: it is not there."""
+    for key in {**before, **after}:
+        was, found = before.get(key), after.get(key)
+        if isinstance(was, Mapping) and isinstance(found, Mapping):
+            yield from changes(was, found, f"{section}{key}.")
+        elif was != found:
+            yield f"{section}{key}", was, found
 
 
 def with_override(table: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
@@ -158,9 +170,11 @@ def _chosen(kinds: list[Any], table: Mapping[str, Any], section: str, setting: A
         if named not in by_name:
             raise unknown(f"{_bracket(section)} kind", named, by_name)
         return by_name[named]
-    fitting = [kind for kind in kinds if table.keys() <= {setting.name for setting in fields(kind)}]
-    if len(fitting) == 1:
-        return fitting[0]
+    names = {kind: {setting.name for setting in fields(kind)} for kind in kinds}
+    fitting = [kind for kind in kinds if table.keys() <= names[kind]]
+    just_these = [kind for kind in fitting if names[kind] == {"kind", *table}]
+    if len(just_these or fitting) == 1:
+        return (just_these or fitting)[0]
     if setting.default_factory is MISSING:
         raise UserError(f"{_bracket(section)} wants a kind; choose one of {', '.join(by_name)}")
     return type(setting.default_factory())

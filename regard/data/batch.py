@@ -40,6 +40,12 @@ class Batch(NamedTuple):
         """How many targets ask something."""
         return int((self.targets != IGNORED).sum())
 
+    @property
+    def read(self) -> int:
+        """How many tokens go into a model, padding left out: those of the source, and those that it is fed."""
+        fed = self.tokens.numel() if self.keep is None else int(self.keep.sum())
+        return fed + (0 if self.source_keep is None else int(self.source_keep.sum()))
+
     def rows(self, part: int, parts: int) -> "Batch":
         """One of several equal shares of the rows, less the columns that are padding in all of them."""
         chosen = torch.tensor_split(torch.arange(self.size), parts)[part]

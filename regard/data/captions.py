@@ -6,21 +6,30 @@ files of their own; both are read as they come.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from regard.data.examples import Captioned
 from regard.data.images import Pixels, Unreadable, read_picture
+from regard.data.tables import Row
 from regard.errors import UserError
 
 NUMBERED = re.compile(r"#\d+$")
 
 
-def together(rows: Iterable[Sequence[str]], folder: Path, listed: Iterable[str] | None = None) -> Iterator[Captioned]:
+def together(
+    rows: Iterable[Row], table: Path, folder: Path, listed: Iterable[str] | None = None
+) -> Iterator[Captioned]:
     """Rows of (image, caption) by image, in the order of the list, or else as the images first come."""
     said: dict[str, list[str]] = {}
-    for name, caption in rows:
-        said.setdefault(NUMBERED.sub("", name.strip()), []).append(" ".join(caption.split()))
+    for number, (image, caption, *_) in rows:
+        name = NUMBERED.sub("", image.strip())
+        if name not in said and not _within(folder, name):
+            raise UserError(
+                f"line {number} of {table} names {name}, which is outside the pictures' folder {folder}; "
+                "name the folder that all are in with [pictures] folder, or take the line out"
+            )
+        said.setdefault(name, []).append(" ".join(caption.split()))
     for name in said if listed is None else dict.fromkeys(line.strip() for line in listed if line.strip()):
         if name not in said:
             raise UserError(
@@ -28,6 +37,11 @@ def together(rows: Iterable[Sequence[str]], folder: Path, listed: Iterable[str] 
             )
         path = folder / name
         yield Captioned(name, tuple(said[name]), lambda side, path=path: read_picture(path, side))  # type: ignore[misc]
+
+
+def _within(folder: Path, name: str) -> bool:
+    """Whether a picture is in a folder, also once links are followed: a table from elsewhere opens no other files."""
+    return (folder / name).resolve().is_relative_to(folder.resolve())
 
 
 def readable(examples: Iterable[Captioned], side: int, skipped: Counter[str]) -> Iterator[tuple[Captioned, Pixels]]:
@@ -41,5 +55,4 @@ def readable(examples: Iterable[Captioned], side: int, skipped: Counter[str]) ->
             first.setdefault(error.reason, example.name)
             missed[error.reason] += 1
     for reason, number in missed.items():
-        noun = "picture" if number == 1 else "pictures"
-        skipped[f"{noun} {reason} (first: {first[reason]})"] += number
+        skipped[f"picture {reason} (first: {first[reason]})"] += number

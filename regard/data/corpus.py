@@ -16,6 +16,7 @@ from regard.config import Data, Where
 from regard.data.corpora.registry import CORPORA, BuiltIn
 from regard.data.examples import SPLITS, Split, held_out
 from regard.data.files import neighbours, no_such_file
+from regard.data.formats.archive import book_and_sheet
 from regard.errors import UserError, unknown
 
 Example = TypeVar("Example")
@@ -37,7 +38,7 @@ def find(where: Where, split: Split | None = None) -> BuiltIn | list[Path]:
 def _existing(name: str, may_be_corpus: bool) -> Path:
     path = Path(os.path.expanduser(name))
     try:
-        path.stat()
+        book_and_sheet(path)[0].stat()
     except (FileNotFoundError, NotADirectoryError):
         if not may_be_corpus or path.suffix or path.name != name:
             raise no_such_file(path) from None

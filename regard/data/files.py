@@ -1,13 +1,16 @@
 """Files as text: unpacked, decoded and cut into pieces or lines, never more in memory than a piece or a line."""
 
+import codecs
 import gzip
 import lzma
 import os
+import shlex
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from io import BufferedIOBase
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -21,27 +24,31 @@ MARK = "\ufeff"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 """The byte order mark, as text and as UTF-16 writes it. In UTF-8 it says nothing and is dropped."""
 
+ZERO = "line with a zero byte"
+
 # a line without its end, what it stands in, its number → its text
 Decode: TypeAlias = Callable[[bytes, str, int], str]
 
 
-def read_pieces(path: Path) -> Iterator[str]:
+def read_pieces(path: Path, skipped: Counter[str] | None = None) -> Iterator[str]:
     """A file's text as it is, in pieces of about a megabyte at most that end where a line ends.
 
-    Only a line longer than a piece is cut within. Joined, the pieces are the whole text.
+    Only a line longer than a piece is cut within. Joined, the pieces are the whole text, but for lines with a zero
+    byte, which are left out and counted.
     """
     held, start, found = b"", _Spot(), False
+    skipped = Counter() if skipped is None else skipped
     for block in _of_text(path):
         data = held + block
         end = data.rfind(b"\n") + 1
         if not end and len(data) >= PIECE:
             end = _last_character(data)
         if end:
-            text = _decode(data[:end], path, start)
+            text = _without_zeros(_decode(data[:end], path, start), path, start, skipped)
             yield text if found else text.removeprefix(MARK)
             start, found = start.after(data[:end]), True
         held = data[end:]
-    last = _decode(held, path, start)
+    last = _without_zeros(_decode(held, path, start), path, start, skipped)
     if not found:
         last = last.removeprefix(MARK)
     if last:
@@ -96,9 +103,9 @@ def text_files(folder: Path, skipped: Counter[str] | None = None) -> Iterator[Pa
             continue
         opening = next(blocks(path), b"")
         if not opening:
-            skipped["empty file"] += 1
-        elif b"\0" in opening and not opening.startswith(UTF16):
-            skipped["binary file"] += 1
+            skipped["file that is empty"] += 1
+        elif not opening.startswith(UTF16) and _binary(opening):
+            skipped["file that is binary"] += 1
         else:
             found = True
             yield path
@@ -106,11 +113,17 @@ def text_files(folder: Path, skipped: Counter[str] | None = None) -> Iterator[Pa
         raise UserError(f"folder {folder} has no text file in it; hidden, empty and binary files do not count")
 
 
-def no_such_file(path: Path) -> UserError:
-    """The error for a path where nothing is, with the name that was probably meant."""
+def ending(path: Path) -> str:
+    """How a file's name ends, once .gz or .xz is off."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    return next((suffix for suffix in reversed(suffixes) if suffix not in (".gz", ".xz")), "")
+
+
+def no_such_file(path: Path, otherwise: str = "check the path") -> UserError:
+    """The error for a path where nothing is, with the name that was probably meant, or else another remedy."""
     close = get_close_matches(path.name, neighbours(path), n=1)
-    remedy = f"did you mean '{path.with_name(close[0])}'?" if close else "check the path"
-    return UserError(f"{path} does not exist; {remedy}")
+    remedy = f"did you mean '{path.with_name(close[0])}'?" if close else otherwise
+    return UserError(f"{shlex.quote(str(path))} does not exist; {remedy}")
 
 
 def neighbours(path: Path) -> list[str]:
@@ -140,12 +153,42 @@ def blocks(path: Path) -> Iterator[bytes]:
 
 def _of_text(path: Path) -> Iterator[bytes]:
     """A file's blocks; one that is no text is refused at once."""
-    for number, block in enumerate(blocks(path)):
-        if not number and block.startswith(UTF16):
-            raise UserError(f"{path} is in UTF-16, UTF-8 is wanted; convert it: iconv -f utf-16 -t utf-8")
-        if b"\0" in block:
-            raise UserError(f"{path} is a binary file (it has a zero byte), text in UTF-8 is wanted; leave it out")
+    found, start = blocks(path), _Spot()
+    first = next(found, b"")
+    found = chain([first], found)
+    for block in _from_utf16(found, path) if first.startswith(UTF16) else found:
+        if _binary(block):
+            line = start.after(block[: block.index(b"\0")]).line
+            raise UserError(
+                f"{path} is a binary file (line {line} has a zero byte), text in UTF-8 is wanted; leave it out"
+            )
+        start = start.after(block)
         yield block
+
+
+def _binary(block: bytes) -> bool:
+    """Whether zero bytes are more than a slip in a text: beside each other, on half of its lines, or it is no UTF-8."""
+    if b"\0" not in block:
+        return False
+    lines = block.split(b"\n")
+    if b"\0\0" in block or 2 * sum(b"\0" in line for line in lines) >= len(lines):
+        return True
+    try:  # a block may begin and end within a character
+        b"\n".join(lines[1:-1]).decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _from_utf16(found: Iterable[bytes], path: Path) -> Iterator[bytes]:
+    """As Excel writes "Unicode text"."""
+    decoder = codecs.getincrementaldecoder("utf-16")()
+    try:
+        for block in found:
+            yield decoder.decode(block).encode()
+        yield decoder.decode(b"", final=True).encode()
+    except UnicodeError:
+        raise UserError(f"{path} begins as UTF-16 and does not go on so; save it again, as UTF-8") from None
 
 
 def _open(path: Path) -> BufferedIOBase:
@@ -156,6 +199,17 @@ def _open(path: Path) -> BufferedIOBase:
             return lzma.open(path, "rb")
         case _:
             return path.open("rb")
+
+
+def _without_zeros(text: str, path: Path, start: "_Spot", skipped: Counter[str]) -> str:
+    """A text without the lines that have a zero byte."""
+    if "\0" not in text:
+        return text
+    lines = text.split("\n")
+    first = start.line + next(place for place, line in enumerate(lines) if "\0" in line)
+    known = next((reason for reason in skipped if ZERO in reason), f"{ZERO} (first: line {first} of {path})")
+    skipped[known] += sum("\0" in line for line in lines)
+    return "\n".join(line for line in lines if "\0" not in line)
 
 
 class _Spot(NamedTuple):

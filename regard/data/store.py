@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.disk import write_with
-from regard.errors import UserError
+from regard.errors import UserError, counted
 
 TYPES = (np.uint16, np.int32)  # of a token: small vocabularies take two bytes
 
@@ -24,6 +24,10 @@ class Store:
 
     def __getitem__(self, index: int) -> NDArray[np.integer]:
         return self.tokens[self.ends[index - 1] if index else 0 : self.ends[index]]
+
+    def at(self, places: Sequence[int]) -> "Store":
+        """Some of the sequences."""
+        return self if len(places) == len(self) else gather([self[place] for place in places])
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -61,11 +65,13 @@ def read(path: Path) -> Store:
         return Store(np.zeros(0, np.uint16), ends)
     found = next((kind for kind in TYPES if tokens.stat().st_size == total * np.dtype(kind).itemsize), None)
     if found is None:
-        raise UserError(f"{tokens} is damaged: it wants {total:,} tokens; delete {path.parent} and train again")
+        raise UserError(
+            f"{tokens} is damaged: it wants {counted(total, 'token')}; delete {path.parent} and train again"
+        )
     return Store(np.memmap(tokens, found, "r"), ends)
 
 
-def gather(sequences: Sequence[Sequence[int]]) -> Store:
+def gather(sequences: Sequence[Sequence[int] | NDArray[np.integer]]) -> Store:
     """Sequences in memory."""
     tokens = np.concatenate([np.asarray(sequence, np.int32) for sequence in sequences])
     return Store(tokens, np.cumsum([len(sequence) for sequence in sequences]))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from regard.data.files import read_lines
-from regard.errors import UserError
+from regard.errors import UserError, counted
 
 COLUMNS = 10  # of a word in CoNLL-U: its number, form, lemma, UPOS, …
 APART = "SpaceAfter=No"
@@ -70,8 +70,8 @@ def conllu_words(path: Path) -> Iterator[Word | None]:
         columns = line.split("\t")
         if len(columns) != COLUMNS:
             raise UserError(
-                f"line {number} of {path} has {len(columns)} columns, a word in CoNLL-U {COLUMNS}, with tabs between; "
-                "mend it, or give a file of lines word<TAB>tag another ending"
+                f"line {number} of {path} has {counted(len(columns), 'column')}, a word in CoNLL-U {COLUMNS}, "
+                "with tabs between; mend it, or give a file of lines word<TAB>tag another ending"
             )
         behind = "" if APART in columns[9].split("|") else " "
         first, _, last = columns[0].partition("-")

@@ -9,8 +9,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.decode.constraints import Constraints, Phrase, as_tensors
+from regard.decode.constraints import Constraints, replaced
 from regard.decode.rules import NOTHING, Bounds, apply
+from regard.decode.wording import Wording
 from regard.errors import UserError
 from regard.layers.state import State, select
 from regard.models.model import Model
@@ -29,8 +30,8 @@ class BeamSearch(Bounds):
 
     (Wu et al. 2016)
     """
-    must: Sequence[Phrase] = ()
-    """Phrases that must appear: an answer has all of them, and there may be none."""
+    wordings: Sequence[Wording | None] = ()
+    """For each row what its answers must hold and must not, and there may be no answer then; none: nothing for any."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.n_best <= self.beam:
@@ -120,7 +121,7 @@ def beam(
     found = [Found(search.n_best) for _ in prompt]
     lines = list(range(len(prompt)))  # the search that each group of rows belongs to
     steps: list[Backpointers] = []
-    constraints = Constraints(search.must, stop, len(prompt)) if search.must else None
+    constraints = Constraints(search.wordings, _said(prompt, keep)) if any(search.wordings) else None
     written = prompt if keep is None else prompt.where(keep, NOTHING)
     sums = torch.zeros(len(prompt), 1, device=prompt.device)  # (G, k)
     scores, state = model.prefill(prompt, state, keep)  # (G · k, V)
@@ -128,10 +129,9 @@ def beam(
         own = scores.log_softmax(-1)
         ranked = apply(rules, own, written) if rules else own
         places_left = [width - len(found[line].hypotheses) for line in lines]
-        if constraints is None:
-            best = _continued(ranked, own, sums, places_left, width)
-        else:
-            best = Candidates(*as_tensors(constraints.best(ranked, sums, places_left, width), own, width))
+        best = _continued(ranked, own, sums, places_left, width)
+        if constraints and (instead := constraints.best(ranked, sums, places_left, width)):
+            best = Candidates(*replaced(best, instead, own))
         sums = best.sums
         ended = (best.tokens == stop) | (made == limit)
         for row in (ended & (sums > -math.inf)).flatten().nonzero()[:, 0].tolist():
@@ -159,6 +159,13 @@ def beam(
             written = torch.cat([written.index_select(0, parents), tokens[:, None]], 1)
         scores, state = model.step(tokens, select(state, parents.view_as(rows)))
     return [sorted(one.hypotheses, key=lambda hypothesis: -hypothesis.score) for one in found]
+
+
+def _said(prompt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"] | None) -> list[list[int]]:
+    """The tokens of each prompt, less its padding."""
+    rows = prompt.tolist()
+    kept = [[True] * len(row) for row in rows] if keep is None else keep.tolist()
+    return [[token for token, real in zip(*both, strict=True) if real] for both in zip(rows, kept, strict=True)]
 
 
 def _continued(ranked: Tensor, own: Tensor, sums: Tensor, places_left: list[int], width: int) -> Candidates:

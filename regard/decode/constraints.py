@@ -1,4 +1,4 @@
-"""Phrases that an answer must hold: which of a search's continuations go on, so that some get there."""
+"""Wordings that answers must keep to: which of a search's continuations go on, so that some get there."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-Phrase = tuple[int, ...]
-Progress = tuple[int, ...]  # how many tokens of each phrase stand at the end, or all of them once it has appeared
+from regard.decode.wording import Standing, Wording
+
+SPARE = 8  # tokens looked at beside as many as are wanted, before all are
 
 
 class Continuation(NamedTuple):
@@ -21,73 +22,111 @@ class Continuation(NamedTuple):
 
 
 class Constraints:
-    """Keeps every hypothesis's progress, and shares a beam's places between those that have come less and more far.
+    """Keeps how far every hypothesis has come, and shares a beam's places between those that came less and more far.
 
-    The places go in turn to the best continuation with most tokens of the phrases, with one fewer, and so on, so that
-    the probable do not crowd out those that have said what must be said. (Post and Vilar 2018)
+    The places go in turn to the best continuation with the fewest tokens left to say, with one more, and so on, so that
+    the probable do not crowd out those that have said what must be said. (Post and Vilar 2018) Each row of a batch has
+    its own wording, or none: then nothing here touches it.
     """
 
-    def __init__(self, phrases: Sequence[Phrase], stop: int, rows: int) -> None:
-        self.phrases, self.stop = tuple(phrases), stop
-        self.progress: list[Progress] = [(0,) * len(self.phrases)] * rows
+    def __init__(self, wordings: Sequence[Wording | None], prompts: Sequence[Sequence[int]]) -> None:
+        self.rows: list[tuple[Wording, Standing] | None] = [
+            (wording, wording.start(prompt)) if wording else None
+            for wording, prompt in zip(wordings, prompts, strict=True)
+        ]
 
     def best(
         self, ranked: Float[Tensor, "R V"], sums: Float[Tensor, "G k"], places_left: Sequence[int], width: int
-    ) -> list[list[Continuation]]:
-        """For each group as many continuations as it has places for."""
-        values, tokens = (part.tolist() for part in ranked.topk(min(width, ranked.shape[1])))
+    ) -> dict[int, list[Continuation]]:
+        """For each group with a wording as many continuations as it has places for."""
         before, each = sums.flatten().tolist(), sums.shape[1]
-        found = []
+        found = {}
         for group, places in enumerate(places_left):
-            candidates: dict[tuple[int, int], Continuation] = {}
-            for row in range(group * each, (group + 1) * each):
-                if before[row] == -math.inf:
-                    continue
-                wanted = list(self._next(self.progress[row]))
-                logs = ranked[row, wanted].tolist() if wanted else []
-                for token, value in zip(tokens[row] + wanted, values[row] + logs, strict=True):
-                    if value > -math.inf and not (token == self.stop and wanted):
-                        candidates[row, token] = Continuation(before[row] + value, row, token)
-            found.append(self._in_turn(list(candidates.values()), places))
+            rows = [row for row in range(group * each, (group + 1) * each) if before[row] > -math.inf]
+            if self.rows[group * each] is not None:
+                possible = [
+                    (left, Continuation(before[row] + value, row, token))
+                    for row in rows
+                    for token, value, left in self._next(row, ranked[row], width)
+                ]
+                found[group] = _in_turn(possible, places)
         return found
 
     def follow(self, parents: Sequence[int], tokens: Sequence[int]) -> None:
         """These rows go on, each from a row before."""
-        self.progress = [self._after(self.progress[row], token) for row, token in zip(parents, tokens, strict=True)]
+        rows = [self.rows[row] for row in parents]
+        self.rows = [
+            row and (row[0], row[0].after(row[1], token) or row[1]) for row, token in zip(rows, tokens, strict=True)
+        ]
 
     def met(self, row: int, token: int) -> bool:
-        """Whether all phrases stand in this row once the token is there."""
-        return not list(self._next(self._after(self.progress[row], token)))
+        """Whether an answer may end in this row behind the token."""
+        if (kept := self.rows[row]) is None:
+            return True
+        wording, standing = kept
+        after = wording.after(standing, token)
+        return after is not None and wording.may_end(after)
 
-    def _next(self, progress: Progress) -> Iterator[int]:
-        """What each phrase that has not appeared wants to be said next."""
-        return (phrase[done] for phrase, done in zip(self.phrases, progress, strict=True) if done < len(phrase))
+    def _next(self, row: int, ranked: Float[Tensor, " V"], width: int) -> Iterator[tuple[int, float, int]]:
+        """The best tokens that may be said, as many as a beam is wide, and all wanted ones; and what is left then.
 
-    def _after(self, progress: Progress, token: int) -> Progress:
-        return tuple(
-            done if done == len(phrase) else done + 1 if token == phrase[done] else int(token == phrase[0])
-            for phrase, done in zip(self.phrases, progress, strict=True)
-        )
+        Among them is one that loses nothing: where a phrase has just been said, the best that does not glue to it.
+        """
+        kept = self.rows[row]
+        assert kept is not None
+        wording, standing = kept
+        said: set[int] = set()
+        wanted, now = wording.wants(standing), wording.left(standing)
+        kept_all = bool(wanted)
+        for token, value in _downwards(ranked, width):
+            if len(said) >= width and kept_all:
+                break
+            if (after := wording.after(standing, token)) is not None:
+                left = wording.left(after)
+                if len(said) < width or left <= now:
+                    said.add(token)
+                    kept_all = kept_all or left <= now
+                    yield token, value, left
+        for token in sorted(wanted - said):
+            value, after = float(ranked[token]), wording.after(standing, token)
+            if value > -math.inf and after is not None:
+                yield token, value, wording.left(after)
 
-    def _in_turn(self, candidates: list[Continuation], places: int) -> list[Continuation]:
-        banks: dict[int, list[Continuation]] = {}
-        for one in sorted(candidates):  # the best last
-            banks.setdefault(sum(self._after(self.progress[one.row], one.token)), []).append(one)
-        order = [banks[said] for said in sorted(banks, reverse=True)]
-        chosen: list[Continuation] = []
-        while len(chosen) < min(places, len(candidates)):
-            chosen += [bank.pop() for bank in order if bank][: places - len(chosen)]
-        return chosen
+
+def _downwards(ranked: Float[Tensor, " V"], width: int) -> Iterator[tuple[int, float]]:
+    """Tokens that may follow and their values, the best first; all are sorted only where the first do not suffice."""
+    size = len(ranked)
+    few = min(width + SPARE, size)
+    for count, begin in ((few, 0), (size, few)):
+        if begin < count:
+            values, tokens = (part.tolist()[begin:] for part in ranked.topk(count))
+            yield from ((token, value) for token, value in zip(tokens, values, strict=True) if value > -math.inf)
 
 
-def as_tensors(
-    found: list[list[Continuation]], own: Float[Tensor, "R V"], width: int
+def _in_turn(possible: list[tuple[int, Continuation]], places: int) -> list[Continuation]:
+    banks: dict[int, list[Continuation]] = {}
+    for left, one in sorted(possible, key=lambda pair: pair[1]):  # the best last
+        banks.setdefault(left, []).append(one)
+    order = [banks[left] for left in sorted(banks)]
+    chosen: list[Continuation] = []
+    while len(chosen) < min(places, len(possible)):
+        chosen += [bank.pop() for bank in order if bank][: places - len(chosen)]
+    return chosen
+
+
+def replaced(
+    parts: tuple[Tensor, Tensor, Tensor, Tensor], found: dict[int, list[Continuation]], own: Float[Tensor, "R V"]
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Sums, tokens, log p and rows as (G, n), filled up with what has no chance."""
-    widest = min(width, max(1, max(map(len, found))))
-    filler = Continuation(-math.inf, 0, 0)
-    rows = [[*group, *[filler] * (widest - len(group))] for group in found]
-    parents = torch.tensor([[one.row for one in group] for group in rows], device=own.device)
-    tokens = torch.tensor([[one.token for one in group] for group in rows], device=own.device)
-    sums = torch.tensor([[one.total for one in group] for group in rows], dtype=own.dtype, device=own.device)
+    """Sums, tokens, log p and rows (G, n) with these groups in their place, filled up with what has no chance."""
+    widest = max(parts[0].shape[1], *map(len, found.values()))
+    more = widest - parts[0].shape[1]
+    sums, tokens, parents = (
+        torch.nn.functional.pad(part, (0, more), value=filler)
+        for part, filler in ((parts[0], -math.inf), (parts[1], 0), (parts[3], 0))
+    )
+    for group, several in found.items():
+        rows = [*several, *[Continuation(-math.inf, 0, 0)] * (widest - len(several))]
+        sums[group] = sums.new_tensor([one.total for one in rows])
+        tokens[group] = tokens.new_tensor([one.token for one in rows])
+        parents[group] = parents.new_tensor([one.row for one in rows])
     return sums, tokens, own[parents, tokens], parents

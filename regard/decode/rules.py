@@ -3,13 +3,11 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeAlias
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional as F
 
 from regard.errors import UserError
 from regard.special import STOP
@@ -18,7 +16,6 @@ from regard.special import STOP
 Rule: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
 NOTHING = -1  # stands in `written` where no token is; only on the left
-ANYTHING = -2  # matches every token
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,33 +84,6 @@ class AtLeast:
         if written.shape[1] - self.begin >= self.count:
             return scores
         return forbid(scores, written.new_full((len(written), 1), self.stop))
-
-
-@dataclass(frozen=True)
-class Never:
-    """No phrase of these: its last token is forbidden where those before it stand at the end of what is written."""
-
-    phrases: tuple[tuple[int, ...], ...]
-
-    def __post_init__(self) -> None:
-        if not all(self.phrases):
-            raise UserError("a phrase that may not be written must have at least one token, found an empty one")
-
-    def __call__(self, scores: Float[Tensor, "R V"], written: Int[Tensor, "R T"]) -> Float[Tensor, "R V"]:
-        if not self.phrases:
-            return scores
-        phrases = self._aligned.to(written.device)
-        before, last = phrases[:, :-1], phrases[:, -1]
-        steps = before.shape[1]
-        end = F.pad(written, (steps, 0), value=NOTHING)[:, written.shape[1] :]  # (R, L − 1), also when T is less
-        fits = ((before == end[:, None]) | (before == ANYTHING)).all(-1)  # (R, P)
-        return forbid(scores, last.where(fits, NOTHING))
-
-    @cached_property
-    def _aligned(self) -> Int[Tensor, "P L"]:
-        """The phrases, ending together."""
-        longest = max(map(len, self.phrases))
-        return torch.tensor([[ANYTHING] * (longest - len(phrase)) + list(phrase) for phrase in self.phrases])
 
 
 def forbid(scores: Float[Tensor, "R V"], tokens: Int[Tensor, "R N"]) -> Float[Tensor, "R V"]:

@@ -1,6 +1,5 @@
 """A language model goes on with a text: text as it is made, and never half a character."""
 
-import codecs
 import sys
 import warnings
 from collections.abc import Generator, Iterator, Sequence
@@ -15,9 +14,11 @@ from regard.decode.beam import BeamSearch, beam
 from regard.decode.choose import Choose, Sample, argmax
 from regard.decode.rules import Bounds, NoRepeatedNgram, RepetitionPenalty, Rule
 from regard.decode.stream import stream
+from regard.errors import counted
 from regard.layers.state import select
 from regard.models.model import Model
 from regard.special import START, STOP
+from regard.text.growing import Cursor
 from regard.text.tokenizer import Tokenizer
 
 ROWS = 32  # samples that are written at the same time
@@ -28,11 +29,7 @@ class Detokenizer:
 
     def __init__(self, tokenizer: Tokenizer, prompt: Sequence[int], stop: str) -> None:
         self._tokenizer, self._stop = tokenizer, stop
-        # What a token adds may depend on those before it, but never on those before the last one that added something.
-        self._last, self._new = list(prompt), list[int]()
-        self._characters = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        self._held = ""
-        self.done = False
+        self._cursor, self._held, self.done = Cursor(last=tuple(prompt)), "", False
 
     def add(self, token: int) -> str:
         """What this token lets one show: whole characters, and nothing that may be the beginning of the stop text."""
@@ -40,17 +37,14 @@ class Detokenizer:
             return ""
         if token == STOP:
             return self.end()
-        self._new.append(token)
-        piece = self._tokenizer.pieces([*self._last, *self._new])[-1]
-        if piece:
-            self._last, self._new = self._new, []
-        return self._shown(self._characters.decode(piece))
+        self._cursor, more = self._cursor.add(self._tokenizer, token)
+        return self._shown(more)
 
     def end(self) -> str:
         """What was held back. Half a character shows as U+FFFD."""
         if self.done:
             return ""
-        text = self._shown(self._characters.decode(b"", final=True))
+        text = self._shown(self._cursor.end())
         rest, self._held = ("", "") if self.done else (self._held, "")
         self.done = True
         return text + rest
@@ -102,8 +96,8 @@ def write(model: Model, tokenizer: Tokenizer, prompt: str, writing: Writing) -> 
     cut = yield from texts
     if cut and limit < writing.length:
         warnings.warn(
-            f"the learned position table (longest = {longest}) ends here, after {limit} of {writing.length} tokens; "
-            "write less, or train with a larger 'longest' or positions = 'rotary'",
+            f"the learned position table (longest = {longest}) ends here, after {limit} of "
+            f"{counted(writing.length, 'token')}; write less, or train with a larger 'longest' or positions = 'rotary'",
             stacklevel=2,
         )
 

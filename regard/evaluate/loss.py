@@ -33,16 +33,7 @@ class Objective(nn.Module):
         self.precision = precision
 
     def forward(self, batch: Batch, state: State, student: float = 0.0) -> BatchLoss:
-        device, rough = batch.tokens.device.type, self.training and self.precision != torch.float32
-        with torch.autocast(device, self.precision, enabled=rough):
-            if batch.source is not None:
-                state = self.model.start(Source(batch.source, batch.source_keep))
-                if batch.source_row is not None:  # several answers to one source, which is read once
-                    state = select(state, batch.source_row)
-            elif state is None:
-                state = self.model.start(batch=batch.size)
-            scores, state = self._scores(batch, state, student)
-        scores = scores.float()
+        scores, state = self.read(batch, state, student)
         loss = F.cross_entropy(
             scores.flatten(0, 1),
             batch.targets.flatten(),
@@ -52,6 +43,19 @@ class Objective(nn.Module):
         )
         right = None if self.training else (scores.argmax(-1) == batch.targets).sum()
         return BatchLoss(loss, right, state)
+
+    def read(self, batch: Batch, state: State, student: float = 0.0) -> tuple[Float[Tensor, "B T V"], State]:
+        """The scores of what may come at each place, and the state behind the batch."""
+        device, rough = batch.tokens.device.type, self.training and self.precision != torch.float32
+        with torch.autocast(device, self.precision, enabled=rough):
+            if batch.source is not None:
+                state = self.model.start(Source(batch.source, batch.source_keep))
+                if batch.source_row is not None:  # several answers to one source, which is read once
+                    state = select(state, batch.source_row)
+            elif state is None:
+                state = self.model.start(batch=batch.size)
+            scores, state = self._scores(batch, state, student)
+        return scores.float(), state
 
     def _scores(self, batch: Batch, state: State, student: float) -> tuple[Float[Tensor, "B T V"], State]:
         if not student:

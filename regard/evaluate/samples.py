@@ -4,20 +4,20 @@ import sys
 from collections.abc import Sequence
 
 from regard.config import Where
+from regard.evaluate.judge import Judged
 from regard.look.find.properties import dates, digits
 from regard.look.heads.marks import TextMark, rare_words
 from regard.look.heads.profile import Example
-from regard.runs import Run
 
 
-def samples(run: Run, where: Where | None) -> list[Example]:
+def samples(run: Judged, where: Where | None) -> list[Example]:
     """From the data, or from the run's held-out part; where there are very many, evenly spread over it."""
     held = run.task.given(run.tokenizers, run.recipe, where, None).held if where else run.material
     return run.task.stretches(held.valid, min(run.recipe.train.length, (run.model.longest or sys.maxsize) - 1))
 
 
-def marks_for(run: Run, examples: Sequence[Example]) -> dict[str, TextMark]:
+def marks_for(run: Judged, examples: Sequence[Example]) -> dict[str, TextMark]:
     """What heads may look for, by name."""
-    pieces = (run.source_tokenizer.pieces(example.looking) for example in examples)
+    pieces = (run.tokenizers[0].pieces(example.looking) for example in examples)
     texts = (b"".join(piece).decode(errors="replace") for piece in pieces)
     return {"rare": rare_words(texts), "digits": digits, "dates": dates}

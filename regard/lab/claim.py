@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from regard.errors import unknown
+
 if TYPE_CHECKING:
     from regard.lab.room import Room
 
@@ -22,6 +24,8 @@ class Mark:
     below: float | None = None
 
     def passed(self, numbers: Numbers) -> bool:
+        if self.number not in numbers:
+            raise unknown("a mark asks for a number that was not measured:", self.number, numbers)
         value = numbers[self.number]
         return (self.above is None or value > self.above) and (self.below is None or value < self.below)
 
@@ -49,6 +53,8 @@ class Claim:
     """What to try from here."""
     changed: str = ""
     """What of the set-up or the rule was changed after a first run, and why; empty: nothing."""
+    code: str = ""
+    """The checksum of its file, where it is the user's own: what changes there is measured again."""
 
 
 def judge(claim: Claim, seeds: Sequence[Numbers]) -> Verdict:

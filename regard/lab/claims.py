@@ -1,7 +1,9 @@
 """All claims by name, in the order of the notes. Each is imported when it is asked for: names alone want no torch."""
 
+import ast
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,6 +40,14 @@ class _Claims(Mapping[str, "Claim"]):
         found: Claim = import_module(f"regard.lab.{name.replace('-', '_')}").CLAIM
         return found
 
+    def sentence(self, name: str) -> str:
+        """What a claim says, read from its file as it is written there."""
+        tree = ast.parse(Path(__file__).with_name(f"{name.replace('-', '_')}.py").read_text(encoding="utf-8"))
+        said = (
+            ast.literal_eval(one.value) for one in ast.walk(tree) if isinstance(one, ast.keyword) and one.arg == "says"
+        )
+        return str(next(said))
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
 
@@ -45,4 +55,4 @@ class _Claims(Mapping[str, "Claim"]):
         return len(self.names)
 
 
-CLAIMS: Mapping[str, "Claim"] = _Claims()
+CLAIMS = _Claims()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from statistics import mean, stdev
 
+from regard.errors import counted
 from regard.lab.claim import Mark, Numbers
 from regard.lab.session import Outcome
 from regard.look.pictures.style import GREY, LINES, WIDTH, as_svg, figure, page
@@ -33,7 +34,7 @@ def report(found: Sequence[Outcome], command: str) -> str:
         "<p class=soft>Every claim of the notes, run and measured. A rule was fixed for each before "
         "it was run; where one was changed later, the claim says so. <b>Held</b>: every seed passes its marks; <b>did "
         f"not hold</b>: none does; <b>too noisy to say</b>: some do. "
-        f"{seeds} {'seed' if seeds == 1 else 'seeds'}, {_lasted(took)}.</p>"
+        f"{counted(seeds, 'seed')}, {_lasted(took)}.</p>"
         f"<p class=soft><code>{escape(command)}</code></p>"
         f"<table><tr><th></th><th>claim</th><th>verdict</th><th class=number>took</th></tr>{rows}</table>"
         + "".join(_section(n, o) for n, o in outcomes)
@@ -42,7 +43,7 @@ def report(found: Sequence[Outcome], command: str) -> str:
 
 
 def _lasted(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"
+    return counted(f"{seconds:.0f}", "second") if seconds < 100 else f"{seconds / 60:.0f} minutes"
 
 
 def _section(number: int, outcome: Outcome) -> str:

@@ -38,8 +38,8 @@ class Room:
 
         What lies there of another recipe, from before a claim was changed, is no use to anybody.
         """
-        from regard.train.loop import train  # here: most that knows of rooms trains nothing
-        from regard.train.report import Report
+        from regard.training.loop import train  # here: most that knows of rooms trains nothing
+        from regard.training.report import Report
 
         recipe = dataclasses.replace(recipe, train=dataclasses.replace(recipe.train, seed=self.seed))
         there = Folder(self.folder / name)

@@ -9,6 +9,7 @@ from shutil import rmtree
 import torch
 
 from regard.disk import write_text
+from regard.errors import UserError
 from regard.lab.claim import Claim, Numbers, Verdict, judge
 from regard.lab.room import Effort, Room
 
@@ -57,7 +58,12 @@ class Session:
         numbers = claim.measure(room)
         took = time.monotonic() - began
         content = {"version": VERSION, **_fixed(claim), "seconds": took, "numbers": numbers}
-        write_text(self._result(claim, seed), json.dumps(content, indent=1) + "\n")
+        try:
+            kept_as = json.dumps(content, indent=1) + "\n"
+        except (TypeError, ValueError) as error:
+            wanted = "hand back plain numbers, lists and tables by name"
+            raise UserError(f"claim '{claim.name}' measured what cannot be kept as JSON ({error}); {wanted}") from None
+        write_text(self._result(claim, seed), kept_as)
         rmtree(room.folder, ignore_errors=True)  # the runs: the numbers are what was wanted
         return json.loads(json.dumps(numbers)), took
 
@@ -80,4 +86,5 @@ class Session:
 
 def _fixed(claim: Claim) -> dict[str, str]:
     """What is laid down before a claim is run."""
-    return {"setup": claim.setup, "rule": "; ".join(map(str, claim.marks))}
+    code = {"code": claim.code} if claim.code else {}
+    return {"setup": claim.setup, "rule": "; ".join(map(str, claim.marks)), **code}

@@ -182,8 +182,8 @@ class Attention(nn.Module):
     ) -> Float[Tensor, "B T D"]:
         """y_t = Σ_i a_{t,i} v_i over the positions that the mask allows."""
         rows, steps = queries.shape[:2]
-        everything = memory.value  # (G, H, S, M + L)
-        queries = _grouped(rotate(queries, rotation), len(everything)).transpose(1, 2)  # (G, H, K·T, M)
+        everything = self.for_every_head(memory.value)  # (G, H, S, M + L)
+        queries = _grouped(rotate(queries, rotation), everything.shape[0]).transpose(1, 2)  # (G, H, K·T, M)
         width = self._prepared_width
         keys, values = everything.split([width, everything.shape[-1] - width], -1)
         # The kernel is made for many queries; for one it is as fast as two products, for a few it is slower.
@@ -194,6 +194,10 @@ class Attention(nn.Module):
             mixed = self._by_kernel(queries, keys, values, mask)
         together = mixed.transpose(1, 2).flatten(2)  # (G, H, K·T, L) → (G, K·T, H·L)
         return self.output(together.reshape(rows, steps, together.shape[2]))  # → (B, T, D)
+
+    def for_every_head(self, memory: Float[Tensor, "G N S ML"]) -> Float[Tensor, "G H S ML"]:
+        """Keys and values as the H heads look at them."""
+        return memory
 
     @property
     def _prepared_width(self) -> int:
@@ -218,7 +222,7 @@ class Attention(nn.Module):
 
 def _grouped(x: Float[Tensor, "B T H M"], groups: int) -> Float[Tensor, "G KT H M"]:
     """The beams of a group one behind the other, as if they were further positions."""
-    return x if len(x) == groups else x.reshape(groups, -1, *x.shape[2:])
+    return x if x.shape[0] == groups else x.reshape(groups, -1, *x.shape[2:])
 
 
 class KeyValueAttention(Attention):
@@ -236,7 +240,7 @@ class KeyValueAttention(Attention):
 
     def keys_values(self, x: Float[Tensor, "B S D_X"], rotation: Rotation | None = None) -> Growing:
         """K and V, to be attended to many times."""
-        return self.remember(self._split(self.key_value(x)), None, rotation, len(x))
+        return self.remember(self._split(self.key_value(x)), None, rotation, x.shape[0])
 
     def attend(
         self, x: Float[Tensor, "B T D_Q"], memory: Growing, mask: Mask, rotation: Rotation | None = None
@@ -325,6 +329,8 @@ class SelfAttention(Attention):
     cheating. Which of them it is, the mask says.
     """
 
+    grows = True
+
     def __init__(self, width: int, heads: HeadShape, kind: str = "scaled") -> None:
         number, m, l = heads
         super().__init__(similarity(kind, m, m), m, number)
@@ -337,5 +343,30 @@ class SelfAttention(Attention):
     def forward(self, x: Tensor, state: Growing | None, inputs: AttentionInputs) -> tuple[Tensor, Growing]:
         all_three = self._split(self.query_key_value(x))  # (B, T, H, 2M + L)
         queries, both = all_three[..., : self.key_width], all_three[..., self.key_width :]
-        memory = self.remember(both, state, inputs.rotation, len(x) // inputs.group_size)
+        memory = self.remember(both, state, inputs.rotation, x.shape[0] // inputs.group_size)
         return self.mix(queries, memory, inputs.own, inputs.rotation), memory
+
+
+class GroupedSelfAttention(SelfAttention):
+    """Grouped-query attention: H queries per input, and fewer keys and values, each for H / N heads in a row.
+
+    The memory is (G, N, S, M + L): N / H of what it would be. In the matrix, the queries of a group stand together,
+    then their key and value; with N = H that is `SelfAttention`. (Ainslie et al. 2023)
+    """
+
+    def __init__(self, width: int, heads: HeadShape, memories: int, kind: str = "scaled") -> None:
+        number, m, l = heads
+        assert number % memories == 0
+        super().__init__(width, heads, kind)
+        self.memories, self.sharing = memories, number // memories
+        self.query_key_value = nn.Linear(width, number * m + memories * (m + l))
+
+    def forward(self, x: Tensor, state: Growing | None, inputs: AttentionInputs) -> tuple[Tensor, Growing]:
+        groups = self.query_key_value(x).unflatten(-1, (self.memories, -1))  # (B, T, N, (H / N) · M + M + L)
+        asking = self.sharing * self.key_width
+        queries, both = groups[..., :asking].reshape(*x.shape[:2], self.heads, self.key_width), groups[..., asking:]
+        memory = self.remember(both, state, inputs.rotation, x.shape[0] // inputs.group_size)
+        return self.mix(queries, memory, inputs.own, inputs.rotation), memory
+
+    def for_every_head(self, memory: Float[Tensor, "G N S ML"]) -> Float[Tensor, "G H S ML"]:
+        return memory.repeat_interleave(self.sharing, 1)

@@ -39,6 +39,21 @@ class FeedForward(nn.Module):
         return self.W_2(self.units(self.activation(self.W_1(x)))), None
 
 
+class GatedFeedForward(FeedForward):
+    """[g; u] = W_1 x + b_1, y = W_2 (φ(g) ⊙ u) + b_2: a gated linear unit, SwiGLU where φ is SiLU. (Shazeer 2020)
+
+    Shapes: (B, T, D) → (B, T, 2F) → (B, T, F) → (B, T, D).
+    """
+
+    def __init__(self, width: int, inner: int, activation: nn.Module) -> None:
+        super().__init__(width, inner, activation)
+        self.W_1 = nn.Linear(width, 2 * inner)
+
+    def forward(self, x: Tensor, state: None, inputs: AttentionInputs) -> tuple[Tensor, None]:
+        gate, value = self.W_1(x).chunk(2, -1)
+        return self.W_2(self.units(self.activation(gate) * value)), None
+
+
 class NormBefore(nn.Module):
     """x + f(norm(x)): the residual path is never normed, so deep stacks train from the start. (Xiong et al. 2020)"""
 
@@ -79,16 +94,27 @@ class Block(nn.Module):
         return tuple(sublayer.start(batch, source) for sublayer in self._sublayers())
 
     def forward(self, x: Tensor, state: tuple[State, ...], inputs: AttentionInputs) -> tuple[Tensor, tuple[State, ...]]:
-        states = []
+        states, first = [], x
         for sublayer, residual, before in zip(self._sublayers(), self.residuals, state, strict=True):
             path = cast(NormBefore, residual)
-            y, after = sublayer(path.enter(x), before, inputs)
+            y, after = sublayer(path.enter(self.read(first, x)), before, inputs)
             x = path.leave(x, y)
             states.append(after)
         return self.hidden(x), tuple(states)
 
+    def read(self, first: Tensor, now: Tensor) -> Tensor:
+        """What a sublayer reads: what the one before it has left."""
+        return now
+
     def _sublayers(self) -> list[Sublayer]:
         return [getattr(self, name) for name in self.parts]
+
+
+class ParallelBlock(Block):
+    """x + Σ_i f_i(norm_i(x)): all sublayers read what the block was given. (Wang and Komatsuzaki 2021: GPT-J)"""
+
+    def read(self, first: Tensor, now: Tensor) -> Tensor:
+        return first
 
 
 class TransformerState(NamedTuple):
@@ -103,13 +129,13 @@ class Transformer(Layer[TransformerState]):
     """Positions, then L blocks, then a last norm where norms come before."""
 
     causal = False
-    grows = True
 
     def __init__(self, position: Positions, blocks: list[Block], dropout: float, last_norm: nn.Module) -> None:
         super().__init__()
         self.position, self.longest = position, position.longest
         self.dropout = Dropout(dropout)
         self.blocks = nn.ModuleList(blocks)
+        self.grows = any(getattr(sublayer, "grows", False) for block in blocks for sublayer in block.children())
         self.last_norm = last_norm
 
     def start(self, batch: int, source: Encoded | None = None) -> TransformerState:
@@ -128,6 +154,7 @@ class Transformer(Layer[TransformerState]):
             padding_mask(None if kept is None else kept.value),
             self.position.rotation(where, history.length),
             history.group_size,
+            keep,
         )
         after = []
         for block, past in zip(self.blocks, state.blocks, strict=True):

@@ -36,7 +36,7 @@ class Mask:
         if self.allowed is None:
             return None
         nowhere = ~self.allowed.any(-1, keepdim=True)
-        return nowhere if nowhere.any() else None
+        return nowhere if torch.compiler.is_exporting() or nowhere.any() else None
 
 
 class AttentionInputs(NamedTuple):
@@ -46,6 +46,7 @@ class AttentionInputs(NamedTuple):
     source: Mask  # for cross-attention
     rotation: Rotation | None = None  # of queries and keys
     group_size: int = 1  # K rows in a group
+    keep: Bool[Tensor, "B T"] | None = None  # which of the positions fed are real; None: all
 
 
 def padding_mask(keep: Bool[Tensor, "B S"] | None) -> Mask:
@@ -105,7 +106,7 @@ class History(Part):
             before = self.kept
             if before is None:
                 before = torch.ones(1, 1, self.length, dtype=torch.bool, device=device)
-            shape = len(self) // self.group_size, max(before.shape[1], added.shape[1]), -1  # (G, k, …)
+            shape = self.count.shape[0] // self.group_size, max(before.shape[1], added.shape[1]), -1  # (G, k, …)
             kept = torch.cat([before.expand(shape), added.expand(shape)], 2)
         return where, History(count, kept, self.length + new, self.group_size)
 
@@ -117,7 +118,7 @@ class History(Part):
         own = torch.eye(self.group_size, dtype=torch.bool, device=device).repeat_interleave(steps, 1)[
             None
         ]  # (1, K, K·T)
-        return own if keep is None else own & keep.reshape(len(self) // self.group_size, 1, new)
+        return own if keep is None else own & keep.reshape(self.count.shape[0] // self.group_size, 1, new)
 
     def mask(self, steps: int, causal: bool) -> Mask:
         """What the newest `steps` tokens of every row may look at."""

@@ -3,7 +3,7 @@
 from typing import Generic, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from regard.layers.state import S, State
@@ -43,8 +43,16 @@ class Layer(nn.Module, Generic[S]):
         """One vector for the whole sequence, from what `forward` returned: the one at the last position kept."""
         if keep is None:
             return y[:, -1]
-        rows = torch.arange(len(y), device=y.device)
+        rows = torch.arange(y.shape[0], device=y.device)
         return y[rows, last_kept(keep)]
+
+
+def kept_first(keep: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
+    """In which order positions are taken so that those kept come first, each kind in its own order."""
+    before = keep.cumsum(1)
+    places = torch.arange(keep.shape[1], device=keep.device).expand_as(before)
+    goes_to = torch.where(keep, before - 1, before[:, -1:] + places - before)
+    return torch.zeros_like(before).scatter(1, goes_to, places)
 
 
 def last_kept(keep: Bool[Tensor, "B T"]) -> Tensor:

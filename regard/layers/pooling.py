@@ -38,6 +38,20 @@ class AttentionPooling(Pooling):
         self.attention = attend_to_inputs(width, width, "additive")
 
     def forward(self, encoded: Encoded) -> Float[Tensor, "B D"]:
-        query = self.query.expand(len(encoded.vectors), 1, -1)  # (B, 1, D)
+        query = self.query.expand(encoded.vectors.shape[0], 1, -1)  # (B, 1, D)
         mask = padding_mask(encoded.keep)
         return self.attention.attend(query, self.attention.keys_values(encoded.vectors), mask)[:, 0]
+
+
+class StartPooling(Pooling):
+    """c = φ(W h_1 + b), with h_1 the vector at the first token kept, which has looked at all. (Devlin et al. 2019)"""
+
+    def __init__(self, width: int, activation: nn.Module) -> None:
+        super().__init__()
+        self.W = nn.Linear(width, width)
+        self.activation = activation
+
+    def forward(self, encoded: Encoded) -> Float[Tensor, "B D"]:
+        vectors, keep = encoded.vectors, encoded.keep
+        first = 0 if keep is None else keep.long().argmax(1)
+        return self.activation(self.W(vectors[torch.arange(vectors.shape[0], device=vectors.device), first]))

@@ -17,28 +17,35 @@ Rotation: TypeAlias = tuple[Float[Tensor, "B T 1 e"], Float[Tensor, "B T 1 e"]] 
 
 
 class SinCos:
-    """sin and cos of t · ω_i with frequencies ω_i = 10000^(−i/n), i = 0 … n − 1, for every position t.
+    """sin and cos of t · ω_i with frequencies ω_i = base^(−i/n), i = 0 … n − 1, for every position t.
 
-    Computed once for all positions up to a power of two, since a step asks for one row of it.
+    With fewer `moving`, n is their number, and behind them ω_i = 0. Computed once for all positions up to a power of
+    two, since a step asks for one row of it.
     """
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, number: int, base: float = 10000.0, moving: int | None = None) -> None:
+        self.number, self.base = number, base
+        self.moving = number if moving is None else moving
         self._table: Tensor | None = None
 
     def rows(self, where: Int[Tensor, "B T"], length: int, like: Tensor) -> Float[Tensor, "B T E"]:
         """[sin … cos …] at these positions, all below `length`."""
+        if torch.compiler.is_exporting():  # a graph that others run keeps no table that grows
+            return self.at(where, like)
         table = self._table
         if table is None or len(table) < length or table.dtype != like.dtype or table.device != like.device:
-            table = self._table = self._compute(1 << max(6, (length - 1).bit_length()), like)
+            every = torch.arange(1 << max(6, (length - 1).bit_length()), device=like.device)
+            table = self._table = self.at(every, like)
         return F.embedding(where, table)
 
-    def _compute(self, positions: int, like: Tensor) -> Float[Tensor, "N E"]:
+    def at(self, where: Int[Tensor, "*positions"], like: Tensor) -> Float[Tensor, "*positions E"]:
+        """The same, computed anew."""
         precision = torch.promote_types(like.dtype, torch.float32)  # with 16 bits late positions would be rounded
         frequencies = torch.exp(
-            -math.log(10000.0) * torch.arange(self.number, device=like.device, dtype=precision) / self.number
+            -math.log(self.base) * torch.arange(self.moving, device=like.device, dtype=precision) / self.moving
         )
-        angles = torch.arange(positions, device=like.device, dtype=precision)[:, None] * frequencies
+        frequencies = F.pad(frequencies, (0, self.number - self.moving))
+        angles = where[..., None].to(precision) * frequencies
         return torch.cat([angles.sin(), angles.cos()], -1).to(like.dtype)
 
 
@@ -79,10 +86,10 @@ class Sinusoid(nn.Module):
 
     longest = None
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, base: float = 10000.0) -> None:
         super().__init__()
         assert width % 2 == 0  # one sine and one cosine each
-        self.sin_cos = SinCos(width // 2)
+        self.sin_cos = SinCos(width // 2, base)
         self.register_buffer("of_this_type", torch.zeros(0), persistent=False)  # follows the model's dtype and device
 
     def forward(self, where: Int[Tensor, "B T"], length: int) -> Float[Tensor, "B T P"]:
@@ -113,16 +120,32 @@ class Concatenated(Positions):
         return torch.cat([x, self.encoding(where, length)], -1)
 
 
+class Normed(Positions):
+    """norm(x_t + p_t): what other positions make of a token, normed before the first block. (Devlin et al. 2019)"""
+
+    def __init__(self, inner: Positions, norm: nn.Module) -> None:
+        super().__init__()
+        self.inner, self.norm = inner, norm
+        self.longest = inner.longest
+
+    def forward(self, x: Float[Tensor, "B T D_in"], where: Int[Tensor, "B T"], length: int) -> Float[Tensor, "B T D"]:
+        return self.norm(self.inner(x, where, length))
+
+    def rotation(self, where: Int[Tensor, "B T"], length: int) -> Rotation | None:
+        return self.inner.rotation(where, length)
+
+
 class Rotary(Positions):
     """Queries and keys are rotated by an angle t ω_i, so that q_t · k_s depends on t − s alone. (Su et al. 2021)
 
-    That holds for the similarities that are dot products; an additive one sees both angles by themselves.
+    That holds for the similarities that are dot products; an additive one sees both angles by themselves. A larger
+    base turns more slowly, for longer texts; where a share is below 1, the other pairs of a head stand still.
     """
 
-    def __init__(self, head_width: int) -> None:
+    def __init__(self, head_width: int, base: float = 10000.0, share: float = 1.0) -> None:
         super().__init__()
         assert head_width % 2 == 0  # pairs are rotated
-        self.sin_cos = SinCos(head_width // 2)
+        self.sin_cos = SinCos(head_width // 2, base, int(head_width * share) // 2)
         self.register_buffer("of_this_type", torch.zeros(0), persistent=False)
 
     def rotation(self, where: Int[Tensor, "B T"], length: int) -> Rotation:

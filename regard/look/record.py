@@ -11,6 +11,7 @@ from torch import Tensor
 from regard.errors import UserError, unknown
 from regard.layers.tap import SOURCE, WRITTEN, layer_of
 from regard.models.model import Source
+from regard.special import STOP
 
 RowOf = Literal["fed", "predicted"]
 Fate = Literal["kept", "pruned", "finished"]
@@ -158,6 +159,11 @@ class Record:
             return Source(self.picture[None])
         return Source(self.sequences[SOURCE].ids[None]) if SOURCE in self.sequences else None
 
+    @property
+    def labelled(self) -> bool:
+        """Whether what was written are labels, all of them known behind one pass; else it is a text, with its stop."""
+        return SOURCE in self.sequences and len(self.calls) == 1 and self.written.tokens[-1].id != STOP
+
     def row_words(self, seen: Seen, reading: RowOf | None = None) -> list[str]:
         """The names of its rows, read as the tokens fed or as those predicted."""
         words = [*self.sequences[seen.rows].words, "…"]  # what would follow a text that is only read
@@ -170,7 +176,8 @@ class Record:
         every = {path: seen for path, seen in self.seen.items() if seen.attention}
         there = [name for name in GROUPS if any(seen.group == name for seen in every.values())]
         if not there:
-            cells = next((path for path, seen in self.seen.items() if not seen.attention), "")
+            others = {path: seen.role for path, seen in self.seen.items() if not seen.attention}
+            cells = next((path for path, role in others.items() if role == "cells"), next(iter(others), ""))
             raise UserError(
                 f"this {self.kind} has no attention, so there is no map and no heads; "
                 f"look at its cells instead: --view text --unit '{cells}[0]'"

@@ -50,8 +50,12 @@ def cells_in(seen: Trace) -> dict[str, int]:
 
 
 def heads_in(seen: Trace) -> dict[str, int]:
-    """Every attention layer whose weights were heard, and how many heads it has."""
-    return {layer_of(path): seen.calls[path][0].shape[1] for path in seen if seen.taps[path].role == "weights"}
+    """Every attention layer whose weights were heard, and how many heads it has; one that mixes nothing has none."""
+    return {
+        layer_of(path): seen.calls[path][0].shape[1]
+        for path in seen
+        if seen.taps[path].role == "weights" and Unit(layer_of(path), 0, True).held_at in seen.taps
+    }
 
 
 def units_in(seen: Trace) -> list[Unit]:

@@ -4,19 +4,22 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+from regard.metrics.score import Score
 
 LONGEST = 4  # words in the longest n-gram
 SPREAD = 6.0  # σ of the Gaussian over differences in length
 Grams = Counter[tuple[str, ...]]
 
 
-def cider(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+def cider(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
     """10 · mean over captions, references and n = 1 … 4 of exp(−(l_c − l_r)² / 2σ²) · Σ_w min(c_w, r_w) r_w / ‖c‖‖r‖.
 
     c_w and r_w are how often the n-gram w stands in the caption and in the reference, times log(N / pictures of whose
     references one has w). The minimum is what makes it CIDEr-D: a word said twice where once is meant earns nothing.
-    With one picture alone every n-gram is everywhere, so the score is 0.
+    With one picture alone every n-gram is everywhere, so the score is 0. Drawn anew, pictures keep these weights.
     """
     said = [_grams(output) for output in outputs]
     wanted = [[_grams(reference) for reference in each] for each in references]
@@ -30,14 +33,15 @@ def cider(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
             found[len(gram) - 1][gram] = number * (everywhere - math.log(max(pictures[gram], 1)))
         return found
 
-    total = 0.0
+    parts = []
     for caption, each in zip(said, wanted, strict=True):
-        ours, length = vectors(caption), _length(caption)
+        ours, length, total = vectors(caption), _length(caption), 0.0
         for reference in each:
             penalty = math.exp(-((length - _length(reference)) ** 2) / (2 * SPREAD**2))
             pairs = zip(ours, vectors(reference), strict=True)
             total += penalty * sum(_cosine(c, r) for c, r in pairs) / LONGEST / len(each)
-    return 10 * total / max(len(said), 1)
+        parts.append((total, 1))
+    return Score(np.array(parts, float).reshape(-1, 2), lambda sums: 10 * sums[0] / max(sums[1], 1), SIGNATURE)
 
 
 def _cosine(c: dict[tuple[str, ...], float], r: dict[tuple[str, ...], float]) -> float:

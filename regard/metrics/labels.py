@@ -1,17 +1,34 @@
 """How well labels and tags were said."""
 
-from collections import Counter
 from collections.abc import Sequence
 
-from regard.metrics.text import Score
+import numpy as np
+from jaxtyping import Float
+
+from regard.metrics.score import Score
 
 
-def macro_f1(said: Sequence[str], wanted: Sequence[str]) -> Score:
-    """Each label's F1 = 2 · right / (said + wanted), then the mean over labels: a rare one counts as much as any."""
-    right = Counter(a for a, b in zip(said, wanted, strict=True) if a == b)
-    both = Counter(said) + Counter(wanted)
-    each = [2 * right[name] / number for name, number in both.items()]
-    return Score(sum(each) / max(len(each), 1), f"mean over {len(each)} labels")
+def macro_f1(said: Sequence[Sequence[str]], wanted: Sequence[Sequence[str]]) -> Score:
+    """Each label's F1 = 2 · right / (said + wanted), then the mean over labels: a rare one counts as much as any.
+
+    An example is one label, or one for each of its words.
+    """
+    place: dict[str, int] = {}
+    for names in (*said, *wanted):
+        for name in names:
+            place.setdefault(name, len(place))
+    right, both = np.zeros((len(said), len(place))), np.zeros((len(said), len(place)))
+    for example, (ours, theirs) in enumerate(zip(said, wanted, strict=True)):
+        for a, b in zip(ours, theirs, strict=True):
+            right[example, place[a]] += a == b
+            both[example, place[a]] += 1
+            both[example, place[b]] += 1
+    return Score(np.hstack([right, both]), _mean_f1, f"mean over {len(place)} label{'s' * (len(place) != 1)}")
+
+
+def _mean_f1(sums: Float[np.ndarray, " F"]) -> float:
+    right, both = np.split(sums, 2)
+    return float((2 * right[both > 0] / both[both > 0]).mean()) if both.any() else 0.0
 
 
 def span_f1(said: Sequence[Sequence[str]], wanted: Sequence[Sequence[str]]) -> Score:
@@ -20,13 +37,12 @@ def span_f1(said: Sequence[Sequence[str]], wanted: Sequence[Sequence[str]]) -> S
     Spans are those of CoNLL-2000's evaluation. Where no tag begins with B- or I-, each word is a span by itself.
     """
     plain = not any(tag.startswith(("B-", "I-")) for sentence in wanted for tag in sentence)
-    right = counted = 0
+    parts = []
     for ours, theirs in zip(said, wanted, strict=True):
         found, true = (set(enumerate(tags)) if plain else spans(tags) for tags in (ours, theirs))
-        right += len(found & true)
-        counted += len(found) + len(true)
+        parts.append((len(found & true), len(found) + len(true)))
     signature = "plain tags: each word is a span" if plain else "BIO spans"
-    return Score(2 * right / max(counted, 1), signature)
+    return Score(np.array(parts, float).reshape(-1, 2), lambda sums: 2 * sums[0] / max(sums[1], 1), signature)
 
 
 def spans(tags: Sequence[str]) -> set[tuple[int, int, str]]:

@@ -3,16 +3,12 @@
 import math
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import NamedTuple
 
+import numpy as np
 import sacrebleu
+from sacrebleu.metrics.base import Metric
 
-
-class Score(NamedTuple):
-    """A number, and the words that make it comparable."""
-
-    value: float
-    signature: str = ""
+from regard.metrics.score import Score, share_right
 
 
 def perplexity(nats_per_token: float) -> float:
@@ -20,7 +16,7 @@ def perplexity(nats_per_token: float) -> float:
     return math.exp(min(nats_per_token, 700.0))
 
 
-def bits_per_byte(nats: float, size: int) -> float:
+def bits_per_byte(nats: float, size: float) -> float:
     """Σ −log₂ p over the bytes of the text: the same scale whatever a token is."""
     return nats / math.log(2) / max(size, 1)
 
@@ -40,14 +36,19 @@ def bleu_of_several(
 ) -> Score:
     """BLEU-n, of n-grams of up to `order` words, where each output may be like any of several references."""
     # force: spaces around marks are nothing unusual
-    metric = sacrebleu.BLEU(lowercase=not cased, max_ngram_order=order, force=True)
-    return Score(metric.corpus_score(list(outputs), _streams(references)).score, str(metric.get_signature()))
+    return _by_sacrebleu(sacrebleu.BLEU(lowercase=not cased, max_ngram_order=order, force=True), outputs, references)
 
 
 def chrf_of_several(outputs: Sequence[str], references: Sequence[Sequence[str]], cased: bool = True) -> Score:
     """chrF2, of each output the best over its references."""
-    metric = sacrebleu.CHRF(lowercase=not cased)
-    return Score(metric.corpus_score(list(outputs), _streams(references)).score, str(metric.get_signature()))
+    return _by_sacrebleu(sacrebleu.CHRF(lowercase=not cased), outputs, references)
+
+
+def _by_sacrebleu(metric: Metric, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+    """Its `corpus_score`, which also counts for each line by itself and sums: with these counts at hand."""
+    parts = metric._extract_corpus_statistics(list(outputs), _streams(references))
+    signature = str(metric.get_signature())
+    return Score(np.array(parts, float), lambda sums: metric._compute_score_from_stats(sums.tolist()).score, signature)
 
 
 def _streams(references: Sequence[Sequence[str]]) -> list[Sequence[str]]:
@@ -57,15 +58,15 @@ def _streams(references: Sequence[Sequence[str]]) -> list[Sequence[str]]:
 
 def exact_match(outputs: Sequence[str], references: Sequence[str]) -> Score:
     """Which share, in per cent, is right as a whole."""
-    right = sum(output == reference for output, reference in zip(outputs, references, strict=True))
-    return Score(100 * right / max(len(references), 1))
+    right = np.array([output == reference for output, reference in zip(outputs, references, strict=True)], float)
+    return share_right(right, np.ones_like(right), 100)
 
 
 def error_rate(outputs: Sequence[str], references: Sequence[str]) -> Score:
     """Word (or phoneme) errors: the fewest changes, insertions and deletions over the number of words wanted."""
     pairs = [(output.split(), reference.split()) for output, reference in zip(outputs, references, strict=True)]
-    changes = sum(edit_distance(output, reference) for output, reference in pairs)
-    return Score(100 * changes / max(sum(len(reference) for _, reference in pairs), 1))
+    parts = [(edit_distance(output, reference), len(reference)) for output, reference in pairs]
+    return Score(np.array(parts, float).reshape(-1, 2), lambda sums: 100 * sums[0] / max(sums[1], 1))
 
 
 def edit_distance(a: Sequence[str], b: Sequence[str]) -> int:

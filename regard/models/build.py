@@ -1,21 +1,39 @@
 """From a config to a model: the only place that knows which name means which class."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import torch
 from torch import nn
 
 from regard import config
 from regard.errors import UserError
-from regard.layers.attention import CrossAttention, CrossAttentionByPlace, HeadShape, SelfAttention, attend_to_inputs
-from regard.layers.block import Block, CausalTransformer, FeedForward, NormAfter, NormBefore, Transformer
+from regard.layers.attention import (
+    CrossAttention,
+    CrossAttentionByPlace,
+    GroupedSelfAttention,
+    HeadShape,
+    SelfAttention,
+    attend_to_inputs,
+)
+from regard.layers.block import (
+    Block,
+    CausalTransformer,
+    FeedForward,
+    GatedFeedForward,
+    NormAfter,
+    NormBefore,
+    ParallelBlock,
+    Transformer,
+)
 from regard.layers.context import AttendedContext, Copied, FixedContext, Started
-from regard.layers.embedding import Embedding, Head, TiedHead
+from regard.layers.embedding import BiasedTiedHead, Embedding, Head, PlainEmbedding, TiedHead
 from regard.layers.layer import Layer
-from regard.layers.pooling import AttentionPooling, MeanPooling, Pooling
-from regard.layers.position import Added, Concatenated, Learned, Positions, Rotary, Sinusoid
+from regard.layers.pooling import AttentionPooling, MeanPooling, Pooling, StartPooling
+from regard.layers.position import Added, Concatenated, Learned, Normed, Positions, Rotary, Sinusoid
 from regard.layers.recurrent import GRU, LSTM, RNN, Bidirectional, Recurrent, Stack
+from regard.layers.ssru import SSRU
 from regard.layers.vision import Body, Regions, resnet_50, small_residual, small_vgg, vgg_16
 from regard.models.classifier import Classifier
 from regard.models.decoder import Decoder
@@ -27,7 +45,17 @@ from regard.models.transducer import Transducer
 
 CELLS: dict[str, type[Recurrent]] = {"rnn": RNN, "lstm": LSTM, "gru": GRU}
 NORMS: dict[str, type[nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
-ACTIVATIONS: dict[str, type[nn.Module]] = {"gelu": nn.GELU, "relu": nn.ReLU}
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "gelu": nn.GELU,
+    "gelu-tanh": partial(nn.GELU, approximate="tanh"),
+    "relu": nn.ReLU,
+    "silu": nn.SiLU,
+}
+STARTS: dict[str, type[nn.Module]] = {"start": nn.Tanh, "start-relu": nn.ReLU}
+EMBEDDINGS: dict[str, type[Embedding]] = {"scaled": Embedding, "plain": PlainEmbedding}
+FEED_FORWARDS: dict[str, type[FeedForward]] = {"plain": FeedForward, "gated": GatedFeedForward}
+BLOCKS: dict[str, type[Block]] = {"serial": Block, "parallel": ParallelBlock}
+BIASED: dict[str, tuple[str, ...]] = {"query-key-value": ("query", "key_value", "query_key_value"), "none": ()}
 CROSS_ATTENTIONS: dict[str, type[CrossAttention]] = {"none": CrossAttention, "rotary": CrossAttentionByPlace}
 RESIDUALS: dict[str, type[NormBefore]] = {"before": NormBefore, "after": NormAfter}
 SMALL: dict[str, Callable[[int, int], Body]] = {"vgg": small_vgg, "residual": small_residual}
@@ -44,9 +72,11 @@ def build(settings: config.ModelConfig, vocabulary: int, source_vocabulary: int 
     if isinstance(settings, config.LanguageModel):
         if source_vocabulary is not None:
             raise UserError("a language model reads no source, found a source_vocabulary; leave it out")
-        return decoder(decoder_layer(settings.layer), settings.layer, vocabulary, settings.tied)
+        layer, head = decoder_layer(settings.layer), head_of(settings, settings.layer, vocabulary)
+        return decoder(layer, settings.layer, vocabulary, head)
     if isinstance(settings, config.Seq2Seq):
-        answers = decoder(layer_with_source(settings), settings.decoder, vocabulary, settings.tied)
+        layer, head = layer_with_source(settings), head_of(settings, settings.decoder, vocabulary)
+        answers = decoder(layer, settings.decoder, vocabulary, head)
         if isinstance(settings.encoder, config.Vision):
             return EncoderDecoder(picture_encoder(settings.encoder), answers)
         return EncoderDecoder(text_encoder(settings.encoder, source_vocabulary or vocabulary), answers)
@@ -56,22 +86,25 @@ def build(settings: config.ModelConfig, vocabulary: int, source_vocabulary: int 
     encoder = text_encoder(settings.encoder, source_vocabulary or vocabulary, dropped)
     if isinstance(settings, config.Transducer):
         outcomes = 1 + vocabulary  # a slot may also write nothing
-        history = decoder(decoder_layer(settings.history), settings.history, outcomes, tied=False)
+        layer, head = decoder_layer(settings.history), Head(settings.history.width, outcomes)
+        history = decoder(layer, settings.history, outcomes, head)
         return Transducer(encoder, nn.Linear(width, settings.slots * outcomes), settings.slots, dropout, history)
-    head = nn.Linear(width, vocabulary)
+    answer = nn.Linear(width, vocabulary)
     if isinstance(settings, config.Tagger):
-        return Tagger(encoder, head, dropout)
-    return Classifier(encoder, pooling(settings), head, dropout)
+        return Tagger(encoder, answer, dropout)
+    return Classifier(encoder, pooling(settings), answer, dropout)
 
 
 def pooling(settings: config.Classifier) -> Pooling:
     if settings.pooling == "attention":
         return AttentionPooling(settings.encoder.width)
+    if settings.pooling in STARTS:
+        return StartPooling(settings.encoder.width, STARTS[settings.pooling]())
     return MeanPooling() if settings.pooling == "mean" else Pooling()
 
 
 def text_encoder(settings: StackConfig, vocabulary: int, dropout: float = 0.0) -> Encoder:
-    return Encoder(Embedding(vocabulary, token_width(settings)), encoder_layer(settings), dropout)
+    return Encoder(embedding(settings, vocabulary), encoder_layer(settings), dropout)
 
 
 def picture_encoder(settings: config.Vision) -> PictureEncoder:
@@ -87,10 +120,20 @@ def body(settings: config.Vision) -> Body:
     return SMALL[settings.kind](settings.stages, settings.channels)
 
 
-def decoder(layer: Layer, settings: StackConfig, vocabulary: int, tied: bool) -> Decoder:
-    width = token_width(settings)
-    head = TiedHead(settings.width, width) if tied else Head(settings.width, vocabulary)
-    return Decoder(Embedding(vocabulary, width), layer, head, settings.dropout)
+def decoder(layer: Layer, settings: StackConfig, vocabulary: int, head: Head | TiedHead) -> Decoder:
+    return Decoder(embedding(settings, vocabulary), layer, head, settings.dropout)
+
+
+def embedding(settings: StackConfig, vocabulary: int) -> Embedding:
+    return EMBEDDINGS[settings.embedding](vocabulary, token_width(settings))
+
+
+def head_of(model: config.LanguageModel | config.Seq2Seq, settings: StackConfig, vocabulary: int) -> Head | TiedHead:
+    if not model.tied:
+        return Head(settings.width, vocabulary)
+    if model.tied_bias:
+        return BiasedTiedHead(settings.width, token_width(settings), vocabulary)
+    return TiedHead(settings.width, token_width(settings))
 
 
 def token_width(settings: StackConfig) -> int:
@@ -142,31 +185,56 @@ def transformer(kind: type[Transformer], settings: config.Transformer, source_wi
     heads = HeadShape.of(width, settings.heads, settings.key_width or None, settings.value_width or None)
 
     def norm() -> nn.Module:
-        return NORMS[settings.norm](width)
+        return NORMS[settings.norm](width, **({"eps": settings.norm_epsilon} if settings.norm_epsilon else {}))
+
+    def self_attention() -> SelfAttention:
+        if settings.key_value_heads in (0, settings.heads):
+            return SelfAttention(width, heads, similarity)
+        return GroupedSelfAttention(width, heads, settings.key_value_heads, similarity)
 
     def block() -> Block:
-        parts: dict[str, nn.Module] = {"self_attention": SelfAttention(width, heads, similarity)}
+        parts: dict[str, nn.Module] = (
+            {"ssru": SSRU(width)} if settings.past == "ssru" else {"self_attention": self_attention()}
+        )
         if source_width is not None:
             across = CROSS_ATTENTIONS[settings.source_positions]
             parts["cross_attention"] = across(width, heads, source_width, similarity)
-        parts["feed_forward"] = FeedForward(width, inner, ACTIVATIONS[settings.activation]())
-        return Block(parts, lambda: RESIDUALS[settings.norm_place](norm(), settings.dropout))
+        parts["feed_forward"] = FEED_FORWARDS[settings.feed_forward](width, inner, ACTIVATIONS[settings.activation]())
+        if settings.biases != "all":
+            _without_biases(parts.values(), BIASED[settings.biases])
+        return BLOCKS[settings.residual](parts, lambda: RESIDUALS[settings.norm_place](norm(), settings.dropout))
 
     blocks = [block() for _ in range(settings.layers)]
     before = settings.norm_place == "before"
     if before:
         _quieten(blocks)
-    return kind(position(settings), blocks, settings.dropout, norm() if before else nn.Identity())
+    place = position(settings)
+    return kind(
+        Normed(place, norm()) if settings.embedding_norm else place,
+        blocks,
+        settings.dropout,
+        norm() if before else nn.Identity(),
+    )
 
 
 def position(settings: config.Transformer) -> Positions:
     if settings.positions == "none":
         return Positions()
     if settings.positions == "rotary":
-        return Rotary(settings.keys)
+        return Rotary(settings.keys, settings.rotary_base, settings.rotary_share)
     width = settings.encoding_width
-    encoding = Learned(settings.longest, width) if settings.positions == "learned" else Sinusoid(width)
+    encoding = (
+        Learned(settings.longest, width) if settings.positions == "learned" else Sinusoid(width, settings.sinusoid_base)
+    )
     return Added(encoding) if settings.join == "add" else Concatenated(encoding)
+
+
+def _without_biases(parts: Iterable[nn.Module], kept: tuple[str, ...]) -> None:
+    """Takes the bias from every matrix but those with these names."""
+    for part in parts:
+        for name, matrix in part.named_children():
+            if isinstance(matrix, nn.Linear) and name not in kept:
+                matrix.register_parameter("bias", None)
 
 
 @torch.no_grad()

@@ -28,7 +28,7 @@ class Decoder(Model[State]):
         return self.layer.start(batch)
 
     def start_from(self, encoded: Encoded) -> State:
-        return self.layer.start(len(encoded.vectors), encoded)
+        return self.layer.start(encoded.vectors.shape[0], encoded)
 
     def forward(
         self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None

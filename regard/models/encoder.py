@@ -26,7 +26,7 @@ class Encoder(nn.Module):
         if tokens.shape[1] == 0:
             raise UserError("a source must have at least one token, found none; end every source with the stop token")
         vectors: Tensor
-        vectors, state = self.layer(self.dropout(self.embedding(tokens)), keep, self.layer.start(len(tokens)))
+        vectors, state = self.layer(self.dropout(self.embedding(tokens)), keep, self.layer.start(tokens.shape[0]))
         return Encoded(vectors, keep, self.layer.summary(vectors, keep, state), state)
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.errors import unknown
-from regard.layers.embedding import Head, TiedHead
+from regard.layers.embedding import BiasedTiedHead, Head, TiedHead
 from regard.models.decoder import Decoder
 from regard.models.model import Model
 
@@ -55,10 +55,11 @@ class Transposed(nn.Module):
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         self.columns = nn.Parameter(linear.weight.detach().t().contiguous(), requires_grad=False)
-        self.bias = nn.Parameter(linear.bias.detach(), requires_grad=False)
+        self.bias = None if linear.bias is None else nn.Parameter(linear.bias.detach(), requires_grad=False)
 
     def forward(self, x: Float[Tensor, "*positions D_in"]) -> Float[Tensor, "*positions D"]:
-        rows = torch.addmm(self.bias, x.flatten(0, -2), self.columns)
+        flat = x.flatten(0, -2)
+        rows = torch.mm(flat, self.columns) if self.bias is None else torch.addmm(self.bias, flat, self.columns)
         return rows.view(*x.shape[:-1], rows.shape[1])
 
     @property
@@ -85,7 +86,7 @@ def _kept(linear: nn.Linear, precision: str) -> nn.Module:
         return linear
     if precision == "int8":
         return Int8(linear)
-    if linear.out_features >= 2 * linear.in_features and linear.bias is not None:
+    if linear.out_features >= 2 * linear.in_features:
         return Transposed(linear)
     return linear
 
@@ -98,4 +99,6 @@ def _untied(decoder: Decoder) -> Head:
     weight = table if isinstance(decoder.head.W, nn.Identity) else table @ decoder.head.W.weight
     head = Head(weight.shape[1], weight.shape[0])
     head.W.weight.copy_(weight)
+    if isinstance(decoder.head, BiasedTiedHead):
+        head.W.bias.copy_(decoder.head.b)
     return head.to(weight.dtype)

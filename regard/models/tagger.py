@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from regard.errors import UserError
 from regard.layers.dropout import Dropout
 from regard.layers.history import positions
+from regard.layers.layer import kept_first
 from regard.models.encoder import Encoder
 from regard.models.model import Model, Source, check_fed
 
@@ -37,10 +38,10 @@ class Tagger(Model[TaggerState]):
         if source is None:
             raise UserError("a tagger wants a source, found none; call start(Source(tokens))")
         vectors, keep = self.encoder(source)[:2]
-        nothing = torch.zeros(len(vectors), dtype=torch.long, device=vectors.device)
+        nothing = torch.zeros(vectors.shape[0], dtype=torch.long, device=vectors.device)
         if keep is None:
             return TaggerState(vectors, nothing + vectors.shape[1] - 1, nothing)
-        order = torch.argsort(~keep, dim=1, stable=True)  # (B, S): kept positions first, in their order
+        order = kept_first(keep)
         return TaggerState(_at(vectors, order), (keep.sum(1) - 1).clamp(min=0), nothing)
 
     def forward(
@@ -54,5 +55,5 @@ class Tagger(Model[TaggerState]):
 
 def _at(vectors: Float[Tensor, "B S D"], places: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
     """Each row's vectors at its places."""
-    rows = torch.arange(len(vectors), device=vectors.device)
+    rows = torch.arange(vectors.shape[0], device=vectors.device)
     return vectors[rows[:, None], places]

@@ -148,8 +148,16 @@ def _one_token_each(biases: Float[Tensor, "K V1"]) -> None:
 
 def _next(spoke: Float[Tensor, "B N2"], silence: Float[Tensor, "B N1"]) -> Float[Tensor, "B N1"]:
     """log a_{t+1} from log α_t. Behind the end there is nobody: it writes the stop token again."""
-    later = silence + torch.logcumsumexp(spoke[:, :-1] - silence, 1)
+    later = silence + _running_sum(spoke[:, :-1] - silence)
     return torch.cat([later[:, :-1], torch.logaddexp(later[:, -1:], spoke[:, -1:])], 1)
+
+
+def _running_sum(logs: Float[Tensor, "B N1"]) -> Float[Tensor, "B N1"]:
+    """log Σ_{j ≤ i} exp x_j. In a graph that others run, what is small beside what is large would be lost that way."""
+    if not torch.compiler.is_exporting():
+        return torch.logcumsumexp(logs, 1)
+    later = torch.ones(logs.shape[1], logs.shape[1], dtype=torch.bool, device=logs.device).triu(1)
+    return logs[:, None].masked_fill(later, -math.inf).logsumexp(-1)
 
 
 def _latest(told: Float[Tensor, "B T1 V1"], keep: Bool[Tensor, "B T"] | None) -> Float[Tensor, "B T1 V1"]:

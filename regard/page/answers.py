@@ -28,7 +28,7 @@ from regard.look.gradients import furthest, memory
 from regard.look.patch import patch
 from regard.look.record import Record
 from regard.look.trace import Trace, trace
-from regard.look.units import cells_in, clamped, heads_in, unit_named
+from regard.look.units import clamped, unit_named
 from regard.models.count import count
 from regard.models.model import Model, Source
 from regard.page.about import about
@@ -54,7 +54,7 @@ class Answers:
 
     def runs(self) -> list[dict[str, Any]]:
         """What there is to look at."""
-        return [_described(run, self._taps(number)) for number, run in enumerate(self._runs)]
+        return [_described(run) for run in self._runs]
 
     def record(self, asked: Question) -> bytes:
         """Everything a view needs of one pass, as a file."""
@@ -210,20 +210,16 @@ class Answers:
             raise UserError("this is no picture that can be read; give a JPEG, PNG, WebP, GIF, BMP or TIFF") from None
 
 
-def _described(run: Run, seen: Trace) -> dict[str, Any]:
-    model = run.model
+def _described(run: Run) -> dict[str, Any]:
     return {
         "name": run.folder.path.name,
         "path": str(run.folder.path),
         **about(run.task),
         "kept": "",
-        "parameters": count(model).total,
+        "parameters": count(run.model).total,
         "tokens": run.source_tokenizer.kind,
-        "vocabulary": run.source_tokenizer.vocabulary,
         "longest": LONGEST,
         "scenes": SCENES if run.task.reads == "picture" else 0,
-        "heads": heads_in(seen),
-        "cells": cells_in(seen),
         "examples": _examples(run),
         "properties": properties_of(run),
     }

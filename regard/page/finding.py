@@ -26,7 +26,7 @@ class Stopped(Exception):
 
 def properties_of(run: Run) -> list[tuple[str, str]]:
     """What can be looked for, and what it is; nothing where there is too little text to look in."""
-    if "find" not in run.task.commands or len(_tokens(run)) < 2 * LEAST:
+    if run.task.has_source or len(_tokens(run)) < 2 * LEAST:
         return []
     return [(name, f"{name.replace('_', ' ')}: {description(found)}") for name, found in PROPERTIES.items()]
 
@@ -36,12 +36,13 @@ def search(run: Run, name: str) -> Iterator[dict[str, Any]]:
 
     The search runs in a thread of its own, since what it reports comes from deep inside it. Closing ends it.
     """
-    run.check("find")
+    if run.task.has_source:
+        raise UserError(f"the page looks for units of language models; for a {run.task.title} there is regard find")
     wanted = properties_named([name])
     reading = labelled(run.tokenizer, [run.tokenizer.decode(_tokens(run))])
-    if len(reading.tokens) < 2 * LEAST:
+    if len(reading.passage) < 2 * LEAST:
         raise UserError(
-            f"this run held out {len(reading.tokens)} tokens, {2 * LEAST} are wanted; use regard find --data"
+            f"this run held out {len(reading.passage)} tokens, {2 * LEAST} are wanted; use regard find --data"
         )
     subject, lines = run.subject(), queue.Queue[Any]()
     stop = threading.Event()

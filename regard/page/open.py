@@ -1,11 +1,16 @@
 """Opening the page: from the command line in a browser, in a notebook as a frame."""
 
+import os
 import sys
 import threading
 import webbrowser
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from regard.config.looking import Choice
+from regard.look.pictures.views import view_of
+from regard.notebook import in_notebook
 from regard.page.answers import Answers
 from regard.page.server import Server
 from regard.runs import Run
@@ -28,20 +33,33 @@ def serve(answers: Answers, text: str = "", *, port: int = 0, browser: bool = Tr
         server.server_close()
 
 
-def show(run: Run, *others: Run, text: str = "") -> Any:
+def show(run: Run, *others: Run | str, text: str = "") -> Any:
     """The page about one run or several: a frame in a notebook, otherwise in the browser; this program goes on.
+
+    With a text behind the run a notebook shows a picture instead, which stays when the kernel is gone.
 
     It is called `show` and not `look` since `regard.look` is the room that it opens into.
     """
-    server = Server(Answers([run, *others]))
+    runs = [run, *(other for other in others if isinstance(other, Run))]
+    asked = next((other for other in others if isinstance(other, str)), "")
+    if asked and in_notebook():
+        return view_of(run.record(asked), Choice(), run.model)
+    server = Server(Answers(runs))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = address_of(server, text)
-    if "ipykernel" in sys.modules:
+    address = address_of(server, text or asked)
+    if in_notebook():
         from IPython.display import IFrame  # type: ignore[import-not-found,unused-ignore]
 
         return IFrame(address, width="100%", height=FRAME)
     webbrowser.open(address)
     return address
+
+
+def open_file(path: Path) -> None:
+    """In a browser, where there is a screen for one; a text browser would take the terminal."""
+    screen = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if screen:
+        webbrowser.open(path.resolve().as_uri())
 
 
 def address_of(server: Server, text: str) -> str:

@@ -35,24 +35,45 @@ from regard.data.corpus import examples_of, find, own
 from regard.data.examples import SPLITS, Captioned, Split
 from regard.data.files import read_lines
 from regard.data.images import Pixels, write_pictures
-from regard.data.material import Material
-from regard.data.tables import KEYED, ending, filled, from_keys, from_tabs
+from regard.data.material import Material, Units
+from regard.data.survey import Survey
+from regard.data.tables import filled, from_keys, from_tabs, goes_by_name
 from regard.decode.caption import caption
-from regard.disk import write_tensors
-from regard.errors import UserError
+from regard.errors import UserError, counted
 from regard.folder import Folder
 from regard.layers.pretrained import load_pretrained
 from regard.look.align.weights import over_source
+from regard.look.find.labelled import LabelledText, labelled_apart
+from regard.look.find.passages import Answered
 from regard.look.record import Record
 from regard.look.recording import of_picture
-from regard.metrics.cider import SIGNATURE, cider
-from regard.metrics.text import Score, bleu_of_several, chrf_of_several
+from regard.metrics.cider import cider
+from regard.metrics.score import Score, share_right
+from regard.metrics.text import bleu_of_several, chrf_of_several
 from regard.models.build import body
 from regard.models.model import Model
+from regard.special import STOP
 from regard.tasks.pointing import pointing
 from regard.tasks.sided import BUDGET
-from regard.tasks.task import ANY, LITTLE, Given, Task, Tokenizers, learn_tokenizer, need_some, reasons
+from regard.tasks.start_from import from_run
+from regard.tasks.task import (
+    ANY,
+    LITTLE,
+    SPREAD,
+    Given,
+    Task,
+    Tokenizers,
+    learn_tokenizer,
+    need_some,
+    reasons,
+    sizes_of,
+    spread,
+    spread_share,
+)
 from regard.text.tokenizer import Tokenizer
+from regard.weights import save_weights
+
+PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 
 
 class CaptionsTask(Task):
@@ -62,31 +83,44 @@ class CaptionsTask(Task):
     (`dog.jpg#0`) are no part of it.
     """
 
-    name, title, verb = "captions", "captioner", "says"
+    name, title, verb, example, judged_by = "captions", "captioner", "says", "picture", "bleu"
     epochs = 35
-    commands = ("caption",)
+    commands = ("caption", "find")
     wants = "'seq2seq' that reads pictures"
     metrics = ("loss", "accuracy", "bleu", "chrf", "cider", "exact")
     keys = ("image", "caption")
     endings = (".tsv", ANY)
     pair_of_files = True
     reads = "picture"
+    sides = ("target",)
 
     # ---- from files to tokens
 
-    def from_files(self, found: list[Path], skipped: Counter[str] | None, folder: str = "") -> Iterator[Captioned]:
+    def from_files(
+        self, found: list[Path], skipped: Counter[str] | None, columns: Sequence[str] = (), folder: str = ""
+    ) -> Iterator[Captioned]:
         path = found[0]
-        keyed = ending(path) in KEYED
-        rows = from_keys(path, self.keys) if keyed else from_tabs(path, "the image, a tab, the caption")
+        if goes_by_name(path, self.keys, columns):
+            rows = from_keys(path, self.keys, columns, skipped)
+        else:
+            rows = from_tabs(path, "the image, a tab, the caption", skipped)
         beside = Path(os.path.expanduser(folder)) if folder else path.parent
         if not beside.is_dir():
             raise UserError(f"[pictures] folder '{folder}' does not exist; name the folder that the images are in")
-        return together(filled(rows, path, skipped), beside, read_lines(found[1]) if len(found) == 2 else None)
+        listed = read_lines(found[1]) if len(found) == 2 else None
+        return together(filled(rows, path, skipped), path, beside, listed)
 
-    def read_from(self, folder: str, where: Where, split: Split | None) -> Iterator[Captioned]:
-        """Pictures with their captions; the pictures are in this folder."""
+    def looks_like(self, rows: Sequence[Sequence[str]]) -> bool:
+        return bool(rows) and all(Path(image).suffix.lower() in PICTURES for image, _ in rows)
+
+    def read_from(
+        self, recipe: Recipe, skipped: Counter[str] | None, where: Where, split: Split | None
+    ) -> Iterator[Captioned]:
+        """Pictures with their captions; the pictures are in the recipe's folder."""
         found = find(where, split)
-        return own(found, self.name, split) if isinstance(found, BuiltIn) else self.from_files(found, None, folder)
+        if isinstance(found, BuiltIn):
+            return own(found, self.name, split)
+        return self.from_files(found, skipped, recipe.data.chosen_columns, recipe.pictures.folder)
 
     def begin(self, folder: Folder, recipe: Recipe) -> Recipe:
         if (
@@ -95,25 +129,28 @@ class CaptionsTask(Task):
             and recipe.model.encoder.weights
         ):
             _with_eyes(folder, recipe.model.encoder)
-        return recipe
+        return from_run(folder, recipe, self.fits)
 
     def prepare(self, folder: Folder, recipe: Recipe) -> dict[str, Any]:
         """Tokenizer, tokens of captions, and pixels as bytes. Pictures that cannot be read are left out and counted."""
         skipped: Counter[str] = Counter()
 
         def examples(part: Split) -> Iterator[Captioned]:
-            read = partial(self.read_from, recipe.pictures.folder)
+            read = partial(self.read_from, recipe, None)
             return examples_of(recipe.data, part, read, lambda example: example.name)
 
         texts = (caption for example in examples("train") for caption in example.captions)
         tokenizer = learn_tokenizer(folder.tokenizer, recipe.text, texts)
         facts: dict[str, Any] = {"pictures": to_table(recipe.pictures)}
+        survey = Survey()
         for part in SPLITS[:2]:
+            for example in examples(part):
+                survey.note(part, (example.name, example.captions[0]))
             pictures, size = _write(folder, part, examples(part), tokenizer, recipe, skipped)
             facts |= {f"{part}_pictures": pictures, f"{part}_bytes": size}
         check = "[pictures] folder and the data"
         need_some(recipe.data, facts["train_pictures"], facts["valid_pictures"], "picture", skipped, check)
-        return {**facts, "skipped": dict(skipped)}
+        return {**facts, "skipped": dict(skipped), "noticed": survey.facts}
 
     def open(self, folder: Folder, facts: dict[str, Any]) -> Material:
         settings = from_table(Pictures, facts["pictures"])
@@ -140,10 +177,21 @@ class CaptionsTask(Task):
         album, target = train
         return Captions(album, target, settings.batch, settings.seed)
 
-    def held_out_batches(self, valid: tuple[Any, ...], length: int) -> Iterator[Batch]:
+    def held_out_batches(self, valid: tuple[Any, ...], length: int, share: float = 1.0) -> Iterator[Batch]:
+        """A share is some of the batches: pictures of every number of words are in it."""
         album, target = valid
         pictures = Captions(album, target, BUDGET, seed=0)
-        return (pictures.batch(pictures.in_order(place)) for place in range(pictures.per_epoch))
+        return (pictures.batch(pictures.in_order(place)) for place in spread_share(pictures.per_epoch, share))
+
+    def units(self, tokenizer: Tokenizer, held: Material, length: int) -> Units:
+        """Captions of one picture are alike: they are drawn together."""
+        album, target = held.valid
+        pictures = Captions(album, target, BUDGET, seed=0)
+        rows = (pictures.in_order(place) for place in range(pictures.per_epoch))
+        places = (np.repeat(chosen, np.diff(album.first)[chosen])[:, None] for chosen in rows)
+        captions = (target[i].tolist() for i in range(len(target)))
+        sizes = sizes_of(tokenizer, captions, held.valid_bytes)
+        return Units(f"{self.example}s", np.add.reduceat(sizes, album.first[:-1]), places)
 
     # ---- judging
 
@@ -151,7 +199,7 @@ class CaptionsTask(Task):
         """In memory, with the captions as they were written."""
         skipped: Counter[str] = Counter()
         settings = recipe.pictures
-        found = list(readable(self.read_from(settings.folder, where, split), settings.side, skipped))
+        found = list(readable(self.read_from(recipe, None, where, split), settings.side, skipped))
         left_out = reasons(skipped)
         if not found:
             raise UserError(f"{where} has no picture that can be read ({left_out or 'it is empty'}); check the data")
@@ -181,13 +229,13 @@ class CaptionsTask(Task):
     def scores(self, said: Sequence[str], wanted: Sequence[Sequence[str]], cased: bool = True) -> dict[str, Score]:
         if not cased:
             said, wanted = [text.lower() for text in said], [[text.lower() for text in each] for each in wanted]
-        right = sum(one in texts for one, texts in zip(said, wanted, strict=True))
+        right = np.array([one in texts for one, texts in zip(said, wanted, strict=True)], float)
         return {
             **{f"bleu_{order}": bleu_of_several(said, wanted, order, cased) for order in (1, 2, 3)},
             "bleu": bleu_of_several(said, wanted, cased=cased),
             "chrf": chrf_of_several(said, wanted, cased),
-            "cider": Score(cider(said, wanted), SIGNATURE),
-            "exact": Score(100 * right / max(len(said), 1)),
+            "cider": cider(said, wanted),
+            "exact": share_right(right, np.ones_like(right), 100),
         }
 
     def further(
@@ -198,6 +246,16 @@ class CaptionsTask(Task):
             return {}
         scored = pointing(model, tokenizer, list(scenes(split or "test")), recipe.pictures.side)
         return {f"pointing_{name}": value for name, value in scored._asdict().items()}
+
+    def labelled(self, tokenizers: Tokenizers, valid: tuple[Any, ...], sides: Sequence[str]) -> list[LabelledText]:
+        """Every caption by itself, with its picture."""
+        album, target = valid
+        whose = np.searchsorted(album.first, np.arange(len(target)), "right") - 1
+        examples = [
+            Answered(np.asarray(album.pixels[whose[at]]), np.append(target[at], STOP).astype(int))
+            for at in spread(len(target), SPREAD)
+        ]
+        return [labelled_apart(tokenizers[1], examples, side) for side in sides]
 
     def record(self, model: Model, tokenizers: Tokenizers, asked: Any, wishes: Recording) -> Record:
         return of_picture(model, tokenizers, asked, wishes)
@@ -222,7 +280,7 @@ def _write(
             encoded = list(zip(example.captions, tokenizer.encode_all(list(example.captions)), strict=True))
             short = [(text, ids) for text, ids in encoded if len(ids) <= recipe.data.longest]
             if len(short) < len(encoded):
-                skipped[f"longer than {recipe.data.longest} tokens"] += len(encoded) - len(short)
+                skipped[f"caption longer than {counted(recipe.data.longest, 'token')}"] += len(encoded) - len(short)
             if short:
                 tokens.extend(ids for _, ids in short)
                 counts.append(len(short))
@@ -239,6 +297,6 @@ def _with_eyes(folder: Folder, settings: Vision) -> None:
     """The published weights of a picture's encoder in the folder, so that the run needs their file only once."""
     seen = body(settings)
     load_pretrained(settings.kind, seen, Path(settings.weights).expanduser())
-    write_tensors(
+    save_weights(
         folder.first_weights, {f"encoder.regions.body.{name}": value for name, value in seen.state_dict().items()}
     )

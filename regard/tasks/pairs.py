@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from regard.config import ModelConfig, Recipe, Recurrent, Seq2Seq, Transducer, T
 from regard.config.decoding import Search
 from regard.config.looking import Recording
 from regard.data.examples import Pair
-from regard.data.tables import KEYED, ending, filled, from_keys, from_parallel, from_tabs
+from regard.data.tables import filled, from_keys, from_parallel, from_tabs, goes_by_name
 from regard.decode.batches import BATCH
 from regard.decode.probability import Pair as Asked
 from regard.decode.probability import Scored, as_pair, score_pairs
@@ -18,37 +17,46 @@ from regard.decode.translate import Plan, hypotheses
 from regard.folder import Folder
 from regard.look.record import Record
 from regard.look.recording import of_translation
-from regard.metrics.text import Score, bleu, chrf, error_rate, exact_match
+from regard.metrics.score import Score
+from regard.metrics.text import bleu, chrf, error_rate, exact_match
 from regard.models.model import Model
 from regard.special import STOP
-from regard.tasks.sided import SidedTask
+from regard.tasks.sided import SIDES, SidedTask
+from regard.tasks.start_from import from_run
 from regard.tasks.task import LITTLE, Tokenizers, learn_tokenizer
 
 
 class PairsTask(SidedTask):
-    """From two parallel files, a .jsonl or .csv file, or any file of lines `source<TAB>target`.
+    """From two parallel files, a table, or any file of lines `source<TAB>target`.
 
     Further columns are ignored: files of translations often name the translator there.
     """
 
     name, title, verb, example = "pairs", "translator", "translates", "pair"
-    commands = ("translate", "score", "align", "heads")
+    commands = ("translate", "score", "align", "heads", "find")
     wants = "'seq2seq'"
     metrics = ("loss", "accuracy", "bleu", "chrf", "exact")
     keys = ("source", "target")
     endings = (".tsv",)
     pair_of_files = True
+    judged_by = "bleu"
     epochs = 35  # published recipes for 8,000 to 100,000 pairs have 20 to 60
     behind = (STOP,)
+    sides = SIDES
 
-    def from_files(self, found: list[Path], skipped: Counter[str] | None) -> Iterator[Pair]:
+    def from_files(
+        self, found: list[Path], skipped: Counter[str] | None, columns: Sequence[str] = ()
+    ) -> Iterator[Pair]:
         if len(found) == 2:
             rows = from_parallel(*found)
-        elif ending(found[0]) in KEYED:
-            rows = from_keys(found[0], self.keys)
+        elif goes_by_name(found[0], self.keys, columns):
+            rows = from_keys(found[0], self.keys, columns, skipped)
         else:
-            rows = from_tabs(found[0])
-        return starmap(Pair, filled(rows, found[0], skipped))
+            rows = from_tabs(found[0], "the source, a tab, the target", skipped)
+        return (Pair(*row.fields[:2]) for row in filled(rows, found[0], skipped))
+
+    def begin(self, folder: Folder, recipe: Recipe) -> Recipe:
+        return from_run(folder, recipe, self.fits)
 
     def learn(self, folder: Folder, recipe: Recipe, train: list[Pair], valid: list[Pair]) -> Tokenizers:
         if recipe.text.shared:

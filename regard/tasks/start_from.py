@@ -1,20 +1,47 @@
-"""Pre-training: what a language model learnt of a text without labels, an encoder begins with. (Dai and Le 2015)"""
+"""Pre-training and fine-tuning: what was learnt elsewhere, training begins with."""
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 
-from regard.config import Classifier, LanguageModel, Recipe, Recurrent, Tagger, Transformer
-from regard.disk import write_tensors
+from regard.config import Classifier, FromRun, LanguageModel, ModelConfig, Recipe, Recurrent, Tagger, Transformer
 from regard.errors import UserError
 from regard.folder import Folder
 from regard.text.files import load, save
-from regard.weights import read_weights
+from regard.weights import read_weights, save_weights
 
 Stack = Recurrent | Transformer
 
 
+def from_run(folder: Folder, recipe: Recipe, fits: Callable[[ModelConfig], bool]) -> Recipe:
+    """Fine-tuning: the whole model of the run that `model.start_from` names, if it does, its weights and tokens."""
+    wanted, start = recipe.model, getattr(recipe.model, "start_from", "")
+    if isinstance(wanted, str) or not start:
+        return recipe
+    there = Folder(Path(start))
+    try:
+        learnt = there.read_config()
+        if not isinstance(learnt.model, ModelConfig) or not fits(learnt.model):
+            kind = learnt.model if isinstance(learnt.model, str) else learnt.model.kind
+            raise UserError(f"{start} holds a {kind}, which does not learn from such data; name another run")
+        model = replace(learnt.model, start_from=start)
+        if not isinstance(wanted, FromRun) and wanted not in (model, type(wanted)(start_from=start)):
+            raise UserError(f"[model] sets more than start_from, and {start} is another; leave the rest out")
+        weights = read_weights(there.weights)
+        tokenizers = [load(there.tokenizer), *([load(path)] if (path := there.source_tokenizer).exists() else [])]
+    except UserError as error:
+        raise UserError(f"model.start_from: {error}") from None
+    for tokenizer, path in zip(tokenizers, (folder.tokenizer, folder.source_tokenizer), strict=False):
+        save(tokenizer, path)
+    save_weights(folder.first_weights, weights)
+    return replace(recipe, model=model, text=learnt.text)
+
+
 def from_language_model(folder: Folder, recipe: Recipe) -> Recipe:
-    """Where `model.start_from` names a run: its tokens and weights in the folder, its sizes and text in the recipe."""
+    """Pre-training: an encoder begins with what a language model learnt of a text without labels. (Dai and Le 2015)
+
+    Where `model.start_from` names a run: its tokens and weights in the folder, its sizes and text in the recipe.
+    """
     model = recipe.model
     assert isinstance(model, Classifier | Tagger)
     if not model.start_from:
@@ -32,7 +59,7 @@ def from_language_model(folder: Folder, recipe: Recipe) -> Recipe:
     save(tokenizer, folder.source_tokenizer)
     parts = ("embedding.", "layer.")  # all but the head, which answers with another vocabulary
     first = {f"encoder.{name}": value for name, value in weights.items() if name.startswith(parts)}
-    write_tensors(folder.first_weights, first)
+    save_weights(folder.first_weights, first)
     return replace(recipe, model=replace(model, encoder=encoder), text=learnt.text)
 
 

@@ -9,13 +9,13 @@ from typing import Any
 from regard.config import ModelConfig, Tagger
 from regard.config.looking import Recording
 from regard.data.examples import Tagged
-from regard.data.tables import ending
+from regard.data.files import ending
 from regard.data.tagged import from_columns, from_conllu, sentences
 from regard.errors import UserError
 from regard.look.record import Record
 from regard.look.recording import of_tags
 from regard.metrics.labels import span_f1
-from regard.metrics.text import Score
+from regard.metrics.score import Score
 from regard.models.model import Model
 from regard.tasks.sided import InStepTask, small_encoder
 from regard.tasks.task import ANY, Tokenizers
@@ -26,12 +26,18 @@ class TagsTask(InStepTask):
     """From a .conllu file or from lines `word<TAB>tag` with blank lines between sentences."""
 
     name, title, verb, labels, each = "tags", "tagger", "tags", "a tag for each token", True
-    commands = ("tag", "heads")
+    commands = ("tag", "heads", "find")
     wants = "'tagger'"
     metrics = ("loss", "accuracy", "macro_f1", "span_f1")
     endings = (".tsv", ".conllu", ANY)
 
-    def from_files(self, found: list[Path], skipped: Counter[str] | None) -> Iterator[Tagged]:
+    @property
+    def shown_as(self) -> tuple[str, ...]:
+        return ("words", "tags")
+
+    def from_files(
+        self, found: list[Path], skipped: Counter[str] | None, columns: Sequence[str] = ()
+    ) -> Iterator[Tagged]:
         if len(found) == 2:
             raise UserError(f"words and tags are read from one file, found {found[0]} and {found[1]}; join them")
         path = found[0]

@@ -3,7 +3,6 @@
 Training, judging, commands and the page ask a run for its task, and never which one it is.
 """
 
-import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,24 +10,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+from jaxtyping import Float
+
 from regard.config import Data, ModelConfig, Recipe, Text, Train, Where
 from regard.config.decoding import Search
 from regard.config.looking import Recording
 from regard.data.batch import Batch, Batches
+from regard.data.columns import known
 from regard.data.corpora.registry import BuiltIn
-from regard.data.corpus import find, own
+from regard.data.corpus import find, own, place_of
 from regard.data.examples import Split
-from regard.data.material import Material
-from regard.data.tables import KEYED, ending, objects
+from regard.data.files import ending
+from regard.data.formats import is_table
+from regard.data.material import Material, Units
 from regard.decode.batches import BATCH
 from regard.decode.probability import Pair, Scored
-from regard.errors import UserError
+from regard.errors import UserError, counted
 from regard.folder import Folder
+from regard.look.find.labelled import LabelledText
 from regard.look.heads.profile import Example
 from regard.look.record import Record
-from regard.metrics.text import Score
+from regard.metrics.score import Score
 from regard.models.model import Model
-from regard.text.files import save
+from regard.text.files import load, save
 from regard.text.kinds import train_tokenizer, train_without_capitals
 from regard.text.tokenizer import Tokenizer
 
@@ -37,6 +42,7 @@ ANY = "*"
 SAMPLE = 20_000_000  # characters that a tokenizer learns from at most
 LITTLE = 1_000_000  # training tokens below which a model is kept smaller and drops more
 FEWEST, MOST = 500, 20_000  # updates: fewer hardly leave the warm-up; more are for whoever asks for them
+LEFT_OUT = ("caption", "example", "file", "line", "picture", "sheet")  # what reasons begin with
 SPREAD = 10_000  # stretches of a text, or examples, that heads are measured on at most
 
 
@@ -78,10 +84,28 @@ class Task(ABC):
     """How often a million training tokens are read where nobody says."""
     writes: ClassVar[bool] = True
     """Whether it answers with a text of its own, token by token; otherwise with labels, at once."""
+    example: ClassVar[str] = "example"
+    """What people call one of those that it learns from."""
+    judged_by: ClassVar[str] = "accuracy"
+    """The figure that tells most of how good such a run is."""
     labels: ClassVar[str] = ""
     """Where it answers with labels: how many, in words."""
+    sides: ClassVar[tuple[str, ...]] = ()
+    """Where there is a source: which of source and target are text."""
     each: ClassVar[bool] = False
     """Whether there is a label for each token."""
+
+    @property
+    def given_as(self) -> str:
+        """How people give such data, in words."""
+        if len(self.keys) < 2:
+            return f"a file of {self.name}"
+        return f"a .tsv file of {' and '.join(self.keys)}{', or two files, line by line' if self.pair_of_files else ''}"
+
+    @property
+    def shown_as(self) -> tuple[str, ...]:
+        """What people call the parts of an example."""
+        return self.keys
 
     # ---- from files to tokens
 
@@ -89,22 +113,35 @@ class Task(ABC):
         """Whether these files, whose ending is one of `named` or else any, can hold such examples."""
         if len(found) == 2:
             return self.pair_of_files
+        if is_table(found[0]):
+            return bool(self.keys)
         last = ending(found[0])
-        if last in KEYED:
-            _, first = next(objects(found[0]), (0, {"text": ""}))  # only blank lines: the reader says so
-            return bool(self.keys) and first.keys() >= set(self.keys)
         return (last if last in named else ANY) in self.endings
 
-    def read(self, where: Where, split: Split | None, skipped: Counter[str] | None = None) -> Iterator[Any]:
+    def can_be_under(self, names: Sequence[str], columns: Sequence[str]) -> bool:
+        """Whether such examples can be in a table whose columns have these names, or in those that are chosen."""
+        return len(self.keys) == len(columns) if columns else bool(self.keys) and known(names, self.keys) is not None
+
+    def looks_like(self, rows: Sequence[Sequence[str]]) -> bool:
+        """Whether rows of two columns that nobody has named look like such examples, and like no others."""
+        return False
+
+    def read(
+        self,
+        where: Where,
+        split: Split | None,
+        skipped: Counter[str] | None = None,
+        columns: Sequence[str] = (),
+    ) -> Iterator[Any]:
         """Examples. `split` chooses a part of a built-in corpus, or None for all of it; a file has no parts.
 
-        `skipped` counts what was left out, by reason.
+        `skipped` counts what was left out, by reason; `columns` are those of a table.
         """
         found = find(where, split)
-        return own(found, self.name, split) if isinstance(found, BuiltIn) else self.from_files(found, skipped)
+        return own(found, self.name, split) if isinstance(found, BuiltIn) else self.from_files(found, skipped, columns)
 
     @abstractmethod
-    def from_files(self, found: list[Path], skipped: Counter[str] | None) -> Iterator[Any]:
+    def from_files(self, found: list[Path], skipped: Counter[str] | None, columns: Sequence[str] = ()) -> Iterator[Any]:
         """The examples in one file, a folder, or two files."""
 
     def begin(self, folder: Folder, recipe: Recipe) -> Recipe:
@@ -121,14 +158,7 @@ class Task(ABC):
 
     def material(self, folder: Folder) -> Material:
         """What a run learns from and is judged by."""
-        try:
-            facts = json.loads(folder.tokens("facts.json").read_text())
-        except FileNotFoundError:
-            raise UserError(
-                f"{folder.tokens('')} is not complete, so the run has no data of its own; "
-                "copy it whole, or name other data"
-            ) from None
-        return self.open(folder, facts)
+        return self.open(folder, folder.read_facts())
 
     # ---- learning
 
@@ -153,8 +183,8 @@ class Task(ABC):
         """What is learnt from, update by update; `carry`: the state goes on from one batch to the next."""
 
     @abstractmethod
-    def held_out_batches(self, valid: tuple[Any, ...], length: int) -> Iterator[Batch]:
-        """Every held-out token once."""
+    def held_out_batches(self, valid: tuple[Any, ...], length: int, share: float = 1.0) -> Iterator[Batch]:
+        """Every held-out token once; or a share of them, evenly spread over all and always the same."""
 
     def check_metric(self, name: str) -> None:
         if name not in self.metrics:
@@ -166,6 +196,10 @@ class Task(ABC):
     @abstractmethod
     def given(self, tokenizers: Tokenizers, recipe: Recipe, where: Where, split: Split | None) -> Given:
         """Other data as a run's tokens."""
+
+    @abstractmethod
+    def units(self, tokenizer: Tokenizer, held: Material, length: int) -> Units:
+        """What the held-out batches are made of."""
 
     def tokens_in(self, valid: tuple[Any, ...]) -> int:
         """How many tokens are to be predicted, stops included; 0 where an answer is no text that has bytes."""
@@ -211,13 +245,33 @@ class Task(ABC):
         """What heads are measured on, evenly spread over all there is."""
         raise NotImplementedError
 
+    def texts(
+        self, folder: Folder, recipe: Recipe, tokenizers: Tokenizers, where: Where, side: str
+    ) -> list[LabelledText]:
+        """What units are looked for in, one for each side that is text, or for the one that is named.
+
+        That is the data that is named, or else the run's test part, or else its held-out one.
+        """
+        if side and side not in self.sides:
+            known = " and ".join(self.sides) or "one text"
+            raise UserError(f"side '{side}' of a {self.title} is no text to look in; it has {known}: leave --side out")
+        where, split = (where, None) if where else place_of(recipe.data, "test")
+        held = self.given(tokenizers, recipe, where, split).held if where else self.material(folder)
+        return self.labelled(tokenizers, held.valid, [side] if side else self.sides)
+
+    def labelled(self, tokenizers: Tokenizers, valid: tuple[Any, ...], sides: Sequence[str]) -> list[LabelledText]:
+        """These sides of some data, as the model reads them."""
+        raise NotImplementedError
+
     def beginnings(self, tokenizer: Tokenizer, valid: tuple[Any, ...], number: int) -> list[str]:
         """A few held-out examples to begin with."""
         return []
 
 
 def learn_tokenizer(path: Path, settings: Text, texts: Iterable[str]) -> Tokenizer:
-    """The tokenizer for these texts, saved."""
+    """The tokenizer for these texts, saved; the one that is there, where training begins with a run that has it."""
+    if path.exists():
+        return load(path)
     train = train_without_capitals if settings.lower else train_tokenizer
     tokenizer = train(settings.kind, list(_sample(texts)), settings.size or None)
     save(tokenizer, path)
@@ -243,9 +297,25 @@ def need_some(data: Data, train: int, valid: int, example: str, skipped: Counter
         raise UserError(f"{data.train} has too few {example}s to hold some out; give more, or a [data] valid file")
 
 
+def sizes_of(tokenizer: Tokenizer, texts: Iterable[Iterable[int]], size: int) -> Float[np.ndarray, " N"]:
+    """Bytes of each text, `size` in all: words that a tokenizer cannot spell are as long as others."""
+    lengths = np.array([sum(map(len, tokenizer.pieces(text))) for text in texts], float)
+    return lengths * (size / max(lengths.sum(), 1))
+
+
 def reasons(skipped: Counter[str]) -> str:
-    """What was left out, and how much of each."""
-    return ", ".join(f"{number} {reason}" for reason, number in skipped.items())
+    """What was left out, and how much of each: a reason begins with what it is about, which is put in its number."""
+    return ", ".join(_so_many(number, *reason.partition(" ")) for reason, number in skipped.items())
+
+
+def _so_many(number: int, noun: str, blank: str, why: str) -> str:
+    """Runs of before say no more than why."""
+    return f"{counted(number, noun) if noun in LEFT_OUT else f'{number:,} {noun}'}{blank}{why}"
+
+
+def spread_share(every: int, share: float) -> list[int]:
+    """A share of all places, evenly over all there are, and at least one."""
+    return spread(every, max(1, round(every * share)))
 
 
 def spread(every: int, number: int) -> list[int]:

@@ -1,7 +1,9 @@
 """Text as frequent runs of bytes, learnt by merging: byte-pair encoding. (Sennrich et al. 2016, Radford et al. 2019)"""
 
 import json
+import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Self
 
 import tokenizers
@@ -14,6 +16,11 @@ SIZE = 8000
 SEEN = 50
 """Where no size is asked for: at most 8000 ids, and each learnt token stood at least 50 times in the text when it was
 learnt, so the vocabulary grows with the text. A longer token learnt later can still take most of those places."""
+
+WORD = re.compile(r"(?=[ \n]\w)")
+"""Where a text can be cut without a token changing: no merge reaches over the last blank before a word."""
+KEPT, SHORT = 100_000, 40
+"""How many words are remembered with their tokens, and how many characters they have at most."""
 
 
 def _alphabet() -> dict[int, str]:
@@ -43,6 +50,7 @@ class BPE(Learnt):
         # A blank is not in the alphabet, so no text spells a special token.
         ids = {token: number for number, token in enumerate([*(f" {name}" for name in NAMES), *tokens])}
         self._library = _library(models.BPE(vocab=ids, merges=merges))
+        self._known: dict[str, list[int]] = {}
 
     @classmethod
     def learn(cls, texts: Sequence[str], size: int | None) -> Self:
@@ -69,9 +77,17 @@ class BPE(Learnt):
         return self.encode_all([text])[0]
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """Each word goes through the library once and is then remembered: most of a long text has been seen before."""
         for text in texts:
             utf8(text)
-        return [found.ids for found in self._library.encode_batch_fast(texts)]
+        words = [WORD.split(text) for text in texts]
+        every, known = set(chain.from_iterable(words)), self._known
+        found = {word: known[word] for word in every if word in known}
+        new = [*(every - found.keys())]
+        found |= zip(new, (one.ids for one in self._library.encode_batch_fast(new)), strict=True)
+        if len(known) < KEPT:
+            known |= {word: found[word] for word in new if len(word) <= SHORT}
+        return [[*chain.from_iterable(map(found.__getitem__, some))] for some in words]
 
 
 def _library(model: models.BPE) -> tokenizers.Tokenizer:

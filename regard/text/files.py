@@ -6,13 +6,14 @@ from typing import Any
 
 from regard.disk import write_text
 from regard.errors import UserError
+from regard.text.foreign import Foreign
 from regard.text.kinds import KINDS
 from regard.text.labels import Labels
 from regard.text.lower import Lower
 from regard.text.tokenizer import Tokenizer
 
 FORMAT = 1
-CAN_BE: dict[str, type[Tokenizer]] = {**KINDS, Labels.kind: Labels, Lower.kind: Lower}
+CAN_BE: dict[str, type[Tokenizer]] = {**KINDS, Labels.kind: Labels, Lower.kind: Lower, Foreign.kind: Foreign}
 
 
 def save(tokenizer: Tokenizer, path: str | Path) -> None:

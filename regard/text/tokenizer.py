@@ -15,8 +15,10 @@ class Tokenizer(ABC):
     """Text ⇄ ids, where `decode(encode(text)) == text` for any text at all; words alone change it, see `Words`."""
 
     kind: ClassVar[str]
-    cased: ClassVar[bool] = True
+    cased: bool = True
     """Whether a capital is another letter than the small one."""
+    spells: ClassVar[bool] = True
+    """Whether it can write any text: one that cannot is not charged for what it leaves out."""
 
     def __init__(self, tokens: Iterable[bytes]) -> None:
         """`tokens` are the bytes that each id after the special ones stands for."""

@@ -28,6 +28,7 @@ class Words(Learnt):
     """
 
     kind = "words"
+    spells = False
     smallest = len(NAMES) + 1
 
     def __init__(self, tokens: list[str]) -> None:

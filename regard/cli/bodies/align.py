@@ -2,19 +2,18 @@
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from itertools import islice, zip_longest
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from regard.cli.commands.align import AlignCommand
 from regard.cli.lines import output_to, read_lines
+from regard.cli.screen import console, is_bounded, whole
 from regard.data.corpora.phrases import LONGEST, phrases
 from regard.decode.translate import Alignment
-from regard.errors import UserError, unknown
+from regard.errors import UserError, counted, unknown
 from regard.look.align.error_rate import Gold, read_gold
 from regard.look.align.heads import FED, MEAN, PREDICTED, AgainstGold, HeadRow, Segmented, compare, read_alignments
 from regard.look.align.weights import paths_over_source
@@ -83,14 +82,14 @@ def _score(run: Run, asked: AlignCommand, gold: str) -> int:
             *(f"{100 * figures[name]:.1f}" for name in ("chosen_on", "aer", "aer_all", "precision", "recall")),
             end_section=one is shown[-1],
         )
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    console.print(table)
+    screen = console(120)
+    screen.print(whole(table))
     more = f" The best {SHOWN} of {len(found)} readings and the mean; --json has all." if len(found) > SHOWN else ""
-    console.print(
-        f"{len(scores)} sentence pairs. Readings are ranked on one half of them (chosen on); reported, precision and "
-        "recall are of the other half alone. Diagonal: the word that stands as far along. Uniform: a word at random, "
-        f"its mean. {HONEST[0].upper()}{HONEST[1:]}.{more}",
-        soft_wrap=not sys.stdout.isatty(),
+    screen.print(
+        f"{counted(len(scores), 'sentence pair')}. Readings are ranked on one half of them (chosen on); reported, "
+        "precision and recall are of the other half alone. Diagonal: the word that stands as far along. Uniform: a "
+        f"word at random, its mean. {HONEST[0].upper()}{HONEST[1:]}.{more}",
+        soft_wrap=not is_bounded(),
     )
     return 0
 

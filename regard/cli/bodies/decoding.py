@@ -3,15 +3,19 @@
 import json
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any, TextIO
 
 from regard.cli.command import STANDARD
 from regard.cli.commands.decoding import ScoreCommand, TranslateCommand, WriteCommand
 from regard.cli.lines import at_terminal, count_lines, one_line, output_to, read_lines, read_text
 from regard.decode.probability import Pair
-from regard.decode.translate import Translation
-from regard.errors import UserError
+from regard.decode.terms import TermMet, read_glossary
+from regard.decode.translate import NO_TERMS, Translation
+from regard.errors import UserError, counted
 from regard.look.align.words import pharaoh
 from regard.metrics.text import bits_per_byte
 from regard.progress import watched
@@ -56,14 +60,47 @@ def _show(output: TextIO, prompt: str, pieces: Iterator[str]) -> None:
 def translate(asked: TranslateCommand) -> int:
     run = load_run(asked.run, precision=asked.precision, ensemble=asked.ensemble)
     lines = read_lines(asked.file)
-    found = run.translations(lines, asked.search, alignments=bool(asked.alignments), batch=asked.together)
+    terms = read_glossary(read_lines(asked.terms), asked.terms) if asked.terms else NO_TERMS
+    found = run.translations(lines, asked.search, alignments=bool(asked.alignments), terms=terms, batch=asked.together)
     if asked.save or not sys.stdout.isatty():
         found = watched(found, "translating", count_lines(asked.file) if sys.stderr.isatty() else None)
-    with output_to(asked.save) as output:
+    with output_to(asked.save) as output, _report(asked.report) as report:
         for number, several in enumerate(found):
             for one in several:
                 print(_shown(one, number, asked), file=output)
+            report.add(number + 1, several[0].terms)
+    if said := report.said():
+        print(f"regard: {said}", file=sys.stderr)
     return 0
+
+
+class TermReport:
+    """What became of the terms of every line, in its best translation."""
+
+    def __init__(self, output: TextIO | None) -> None:
+        self.output, self.terms, self.missed = output, 0, list[str]()
+
+    def add(self, line: int, terms: Sequence[TermMet]) -> None:
+        for (source, targets), met in ((asdict(one.term).values(), one.met) for one in terms):
+            if self.output:
+                print(line, source, " | ".join(targets), "met" if met else "not met", sep="\t", file=self.output)
+            self.terms += 1
+            self.missed += [] if met else [f"'{source}' of line {line} is not '{targets[0]}'"]
+
+    def said(self) -> str:
+        """Nothing where all is well."""
+        if not self.missed:
+            return ""
+        return f"{len(self.missed)} of {counted(self.terms, 'term')} not met: {self.missed[0]}; --report FILE lists all"
+
+
+@contextmanager
+def _report(path: Path | None) -> Iterator[TermReport]:
+    if path is None:
+        yield TermReport(None)
+    else:
+        with output_to(path) as output:
+            yield TermReport(output)
 
 
 def _shown(one: Translation, number: int, asked: TranslateCommand) -> str:
@@ -74,6 +111,8 @@ def _shown(one: Translation, number: int, asked: TranslateCommand) -> str:
             source, target, weights = one.alignment
             rounded = [[round(weight, 4) for weight in row] for row in weights.tolist()]
             shown |= {"source": source, "target": target, "weights": rounded}
+        if asked.terms:
+            shown["terms"] = [asdict(found.term) | {"met": found.met} for found in one.terms]
         return json.dumps(shown, ensure_ascii=False)
     parts = [str(number), text, f"logprob= {sum(one.logs):.4f}"] if several else [text]
     if several or asked.scores:

@@ -1,6 +1,7 @@
 """`regard find`."""
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -9,44 +10,56 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from regard.cli.bodies.paper import paper
 from regard.cli.commands.find import TERMINAL, FindCommand
+from regard.cli.screen import whole
 from regard.disk import write_text
+from regard.errors import counted
 from regard.look.find.evidence import as_page, as_text, evidence
-from regard.look.find.find import Finding, occurring
-from regard.look.find.find import find as search
-from regard.look.find.labelled import labelled
-from regard.look.find.properties import PROPERTIES, properties_named
+from regard.look.find.find import Finding, find_on_sides
+from regard.look.find.own import own_properties
+from regard.look.find.properties import PROPERTIES
+from regard.look.pictures.paper import Paper
+from regard.look.pictures.ranking import Ranking
+from regard.look.pictures.save import save
 from regard.progress import watched
 from regard.runs import load_run
-from regard.tasks import TEXT
 
 
 def find(asked: FindCommand) -> int:
     run = load_run(asked.run)
     subject = run.subject(asked.effort.seed)
-    documents = TEXT.documents(run.folder, run.recipe, run.tokenizer, asked.data)
-    reading = labelled(run.tokenizer, documents)
-    properties = properties_named(asked.property) or occurring(reading, PROPERTIES)
-    findings = search(subject, reading, properties, asked.effort, watched)
+    for file in asked.own_files():
+        print(f"regard: running the code in {file}, which --property names", file=sys.stderr)
+    properties = own_properties(asked.property)
+    readings = run.task.texts(run.folder, run.recipe, run.tokenizers, asked.where, asked.effort.side)
+    findings = find_on_sides(subject, readings, properties, asked.effort, watched)
     if asked.save is not None:
-        write_text(asked.save, json.dumps([as_table(one) for one in findings], indent=1) + "\n")
+        if asked.save.suffix == ".json":
+            write_text(asked.save, json.dumps([as_table(one) for one in findings], indent=1) + "\n")
+        else:
+            save(Ranking.of(f"{asked.run}: what follows each property", findings), asked.save, _paper(asked))
     console = Console()
     if asked.json:
         print(*(json.dumps(as_table(one)) for one in findings), sep="\n")
     else:
-        console.print(table(findings))
-    best = {one.property: one for one in reversed(findings)}
-    shown = (
-        [(best[name], evidence(subject, reading, best[name], properties[name])) for name in properties]
-        if asked.evidence
-        else []
-    )
+        console.print(whole(table(findings)))
+    best = {(one.property, one.side): one for one in reversed(findings)}
+    there, known = {reading.passage.side: reading for reading in readings}, properties or PROPERTIES
+    shown = [
+        (one, evidence(subject, there[one.side], one, known[one.property]))
+        for one in (reversed(best.values()) if asked.evidence else ())
+    ]
     if asked.evidence == TERMINAL:
         for one, text in shown:
-            console.print(f"\n[bold]{one.property}: {one.unit}[/bold]", as_text(text), sep="\n", highlight=False)
+            console.print(f"\n[bold]{one.property}: {one.named}[/bold]", as_text(text), sep="\n", highlight=False)
     elif asked.evidence:
-        write_text(Path(asked.evidence), as_page(shown))
+        write_text(Path(asked.evidence), as_page(shown, _paper(asked).made_by))
     return 0
+
+
+def _paper(asked: FindCommand) -> Paper:
+    return paper(asked.paper, [asked.run])
 
 
 def as_table(finding: Finding) -> dict[str, Any]:
@@ -56,11 +69,17 @@ def as_table(finding: Finding) -> dict[str, Any]:
     return figures
 
 
+def _searched(side: tuple[str, int]) -> str:
+    name, number = side
+    return counted(number, "signal") + ("" if name == "text" else f" over the {name}")
+
+
 def table(findings: Sequence[Finding]) -> Table:
     """The findings ranked, those that fail a control in grey."""
-    searched = findings[0].searched if findings else 0
+    searched = {one.side: one.searched for one in findings}
     made = Table(
-        title=f"{searched:,} signals searched; chosen on the first half of the text, every figure of the second",
+        title=f"{' and '.join(map(_searched, searched.items()))} searched; chosen on the first half of the text, "
+        "every figure of the second",
         caption="effect: change of log p when the unit is held still (mean of units like it; how many it beats). "
         "It says what a unit follows, not why the model answers.",
         title_justify="left", caption_justify="left", expand=False,
@@ -78,7 +97,7 @@ def table(findings: Sequence[Finding]) -> Table:
         low, high = one.interval
         made.add_row(
             one.property,
-            ("−" if one.sign < 0 else "") + one.unit,
+            ("−" if one.sign < 0 else "") + one.named,
             one.measure,
             f"{one.score:.3f} ({low:.3f}–{high:.3f})",
             "" if one.base_rate is None else f"{one.base_rate:.3f}",

@@ -7,16 +7,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
+from regard.cli.bodies.paper import paper
 from regard.cli.commands.heads import SHARES, HeadsCommand
+from regard.cli.screen import console, is_bounded, whole
 from regard.data.tagged import read_trees
 from regard.disk import write_text
+from regard.errors import counted
 from regard.evaluate.samples import marks_for, samples
 from regard.look.heads.induction import LENGTH, Induction, induction
 from regard.look.heads.profile import Profile, head_paths, look_at, profiles, switched_off
 from regard.look.heads.relations import Best, Parsed, Relation, relations
+from regard.look.pictures.profiles import ProfileGrid
+from regard.look.pictures.save import save
 from regard.look.pictures.style import HONEST
 from regard.progress import watched
 from regard.runs import Run, load_run
@@ -40,7 +44,15 @@ def heads(asked: HeadsCommand) -> int:
         found[name].induction = score
     grammar, best = _grammar(run, asked.conllu, asked.sentences) if asked.conllu else ([], {})
     if asked.save is not None:
-        write_text(asked.save, json.dumps(_figures(found.values(), best, twice, grammar), indent=1) + "\n")
+        if asked.save.suffix == ".json":
+            write_text(asked.save, json.dumps(_figures(found.values(), best, twice, grammar), indent=1) + "\n")
+        else:
+            shown = _sorted(list(found.values()), best, asked.sort)
+            save(
+                ProfileGrid.of(f"{asked.run}: what each head looks at", shown),
+                asked.save,
+                paper(asked.paper, [asked.run]),
+            )
     if asked.json:
         print(json.dumps(_figures(found.values(), best, twice, grammar)))
         return 0
@@ -102,9 +114,9 @@ def _show(found: list[Profile], best: dict[str, Best], twice: Induction | None, 
         cells.append(f"{one.loss[0]:+.4f} ± {one.loss[1]:.4f}" if one.loss else "")
         table.add_row(one.name, *cells, end_section=one is found[-2])
     said = [
-        f"{texts} texts. Uniform: what weights without a choice would give on the same texts. Confidence: mean largest "
-        "weight. Entropy in bits. First … dates: share of the weight on such tokens. Offset: the one that gets most; "
-        "-1 is the token before. Δ loss: nats a token when the head is switched off, ± 95 %."
+        f"{counted(texts, 'text')}. Uniform: what weights without a choice would give on the same texts. "
+        "Confidence: mean largest weight. Entropy in bits. First … dates: share of the weight on such tokens. Offset: "
+        "the one that gets most; -1 is the token before. Δ loss: nats a token when the head is switched off, ± 95 %."
     ]
     if twice:
         said.append(
@@ -139,7 +151,6 @@ def _show_relations(grammar: list[Relation]) -> None:
 
 
 def _print(table: Table, said: str) -> None:
-    terminal = sys.stdout.isatty()
-    console = Console(width=None if terminal else 180, highlight=False)
-    console.print(table)
-    console.print(f"{said} {HONEST[0].upper()}{HONEST[1:]}.", soft_wrap=not terminal)
+    screen = console(180)
+    screen.print(whole(table))
+    screen.print(f"{said} {HONEST[0].upper()}{HONEST[1:]}.", soft_wrap=not is_bounded())

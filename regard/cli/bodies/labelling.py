@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.cli.bodies.paper import paper
 from regard.cli.commands.labelling import CaptionCommand, ClassifyCommand, TagCommand
 from regard.cli.lines import one_line, output_to, read_lines
 from regard.data.images import read_picture
@@ -40,6 +41,7 @@ def caption(asked: CaptionCommand) -> int:
                     asked.save if len(asked.images) == 1 else several,
                     picture,
                     *looks(run.model, run.tokenizer, picture, captions[0]),
+                    paper(asked.paper, (asked.run, *asked.ensemble)),
                 )
     return 0
 

@@ -4,11 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from rich.console import Console
 
+from regard.cli.bodies.paper import paper
 from regard.cli.command import STANDARD
 from regard.cli.commands.look import TRACE, LookCommand
 from regard.cli.lines import at_terminal, read_text
+from regard.cli.screen import WIDE, console
 from regard.config.looking import Choice, Recording
 from regard.data.images import read_picture
 from regard.errors import UserError
@@ -51,11 +52,11 @@ def look(asked: LookCommand) -> int:
 def _shown(view: View, asked: LookCommand) -> int:
     """A view in a file, or on the terminal."""
     if asked.save is not None:
-        save(view, asked.save)
+        save(view, asked.save, paper(asked.paper, (asked.run, *asked.also)))
     else:
-        console = Console(highlight=False)
-        console.print(view.terminal(), soft_wrap=True)
-        console.print(f"[dim]{view.title}\n{view.said}[/dim]")
+        screen = console(WIDE)
+        screen.print(view.terminal(screen.width), soft_wrap=True)
+        screen.print(f"[dim]{view.title}\n{view.said}[/dim]")
     return 0
 
 

@@ -1,40 +1,80 @@
-"""`regard train`, `evaluate` and `demo`."""
+"""`regard train`, `evaluate`, `compare` and `demo`."""
 
 import json
 import sys
+from dataclasses import replace
+from pathlib import Path
 
-from regard.cli.commands.training import DemoCommand, EvaluateCommand, TrainCommand
+from regard.cli.commands.training import CompareCommand, DemoCommand, EvaluateCommand, TrainCommand
+from regard.data.streams import in_files
 from regard.demo import demo as show
-from regard.evaluate.judge import against_float32, judge
-from regard.train.loop import Interrupted
-from regard.train.loop import train as go
+from regard.evaluate.compare import compare as held_against
+from regard.evaluate.judge import Figures
+from regard.evaluate.seeds import SeedFigures
+from regard.folder import SeedSet, runs_in
+from regard.runs import load_run
+from regard.training.loop import train as go
+from regard.training.seeds import train_set
+from regard.training.stopping import Interrupted
 
 
 def train(asked: TrainCommand) -> int:
     try:
-        go(asked.wanted, asked.kept_in)
+        if asked.seeds or SeedSet(asked.kept_in).exists:
+            train_set(asked.wanted, asked.kept_in, asked.seeds or 0)
+        else:
+            go(asked.wanted, asked.kept_in)
     except Interrupted as stopped:
         print(f"regard: {stopped}", file=sys.stderr)
-        return 130
+        return stopped.code
     return 0
 
 
 def evaluate(asked: EvaluateCommand) -> int:
-    if asked.precision == "float32":
-        columns = {"": judge(asked.run, asked.where, search=asked.search, ensemble=asked.ensemble)}
-    else:
-        columns = against_float32(asked.run, asked.where, asked.precision, search=asked.search, ensemble=asked.ensemble)
-    if asked.json:
-        print(json.dumps(columns.get("", columns)))
+    with in_files(asked.where or "") as there:  # a pipe is read once
+        return _evaluated(replace(asked, data=(there,) if isinstance(there, str) and there else tuple(there)))
+
+
+def _evaluated(asked: EvaluateCommand) -> int:
+    runs = runs_in(asked.run)
+    if len(runs) > 1:
+        return _of_seeds(asked, runs)
+    columns = {precision: _figures(asked, precision) for precision in dict.fromkeys((str(asked.precision), "float32"))}
+    if len(columns) == 1:
+        (found,) = columns.values()
+        print(json.dumps(found) if asked.json else found)
         return 0
-    if len(columns) > 1:
-        print(" " * 16 + "".join(f" {name:>12}" for name in columns))
-    wide = 12 if len(columns) > 1 else 0
-    for name, value in next(iter(columns.values())).items():
+    here, there = columns.values()
+    columns["change"] = Figures({name: here[name] - there[name] for name in here if isinstance(here[name], float)})
+    if asked.json:
+        print(json.dumps(columns))
+        return 0
+    print(" " * 16 + "".join(f" {name:>12}" for name in columns))
+    for name, value in here.items():
         if isinstance(value, float):
-            print(f"{name:<16}" + "".join(f" {column[name]:>{wide},.4f}" for column in columns.values()))
-        else:
+            print(f"{name:<16}" + "".join(f" {column[name]:>12,.4f}" for column in columns.values()))
+        elif name != "intervals":
             print(f"{name:<16} {value}")
+    return 0
+
+
+def _of_seeds(asked: EvaluateCommand, runs: list[Path]) -> int:
+    found = SeedFigures({path.name: _figures(replace(asked, run=path), asked.precision) for path in runs})
+    print(json.dumps(found.to_json()) if asked.json else found)
+    return 0
+
+
+def _figures(asked: EvaluateCommand, precision: str) -> Figures:
+    run = load_run(asked.run, precision=precision, ensemble=asked.ensemble)
+    if asked.columns:  # of the data, where they are not called as those that the run was trained on
+        run = replace(run, recipe=replace(run.recipe, data=replace(run.recipe.data, columns=asked.columns)))
+    return run.judged(asked.where, asked.search).figures
+
+
+def compare(asked: CompareCommand) -> int:
+    ours, theirs = ([load_run(path) for path in runs_in(side)] for side in (asked.run, asked.other))
+    found = held_against(ours, theirs, asked.where, asked.search)
+    print(json.dumps(found.to_json()) if asked.json else found)
     return 0
 
 

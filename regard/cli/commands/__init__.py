@@ -4,16 +4,22 @@ from regard.cli.command import Command
 from regard.cli.commands.about import CompletionCommand, CorporaCommand
 from regard.cli.commands.align import AlignCommand
 from regard.cli.commands.decoding import ScoreCommand, TranslateCommand, WriteCommand
+from regard.cli.commands.export import ExportCommand
 from regard.cli.commands.find import FindCommand
 from regard.cli.commands.heads import HeadsCommand
+from regard.cli.commands.hub import ImportCommand
+from regard.cli.commands.init import InitCommand
 from regard.cli.commands.lab import LabCommand
 from regard.cli.commands.labelling import CaptionCommand, ClassifyCommand, TagCommand
 from regard.cli.commands.look import LookCommand
-from regard.cli.commands.training import DemoCommand, EvaluateCommand, TrainCommand
+from regard.cli.commands.training import CompareCommand, DemoCommand, EvaluateCommand, TrainCommand
 
 IN_ORDER: tuple[type[Command], ...] = (
+    InitCommand,
     TrainCommand,
     EvaluateCommand,
+    CompareCommand,
+    ImportCommand,
     CorporaCommand,
     DemoCommand,
     WriteCommand,
@@ -26,6 +32,7 @@ IN_ORDER: tuple[type[Command], ...] = (
     HeadsCommand,
     FindCommand,
     LookCommand,
+    ExportCommand,
     LabCommand,
     CompletionCommand,
 )

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from regard.cli.command import STANDARD, option, place
-from regard.cli.commands.shared import OnRun
+from regard.cli.commands.shared import OnLines
 from regard.config.settings import at_least
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlignCommand(OnRun):
+class AlignCommand(OnLines):
     """Attention as a word alignment of given pairs: Pharaoh lines source-target, or how good it is against gold."""
 
     examples = """
@@ -16,6 +16,7 @@ class AlignCommand(OnRun):
         regard align runs/fr pairs.txt --gold links.txt              (error rates, beside baselines)
         regard align runs/fr hansards.txt --gold hansards.gold --from-one
         regard align runs/fr --gold phrases-short:french             (built-in pairs with their own gold)"""
+    piped = "source ||| target"
 
     file: str = place("FILE", STANDARD)
     """Lines source<TAB>target or source ||| target; words are what blanks separate; -: standard input."""

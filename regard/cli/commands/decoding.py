@@ -1,12 +1,14 @@
 """`regard write`, `translate` and `score`."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from regard.cli.command import STANDARD, group, option, place
-from regard.cli.commands.shared import OnLines, OnRun
+from regard.cli.commands.shared import InBatches, OnRun
 from regard.config.decoding import Search, Writing
+from regard.data.files import no_such_file
 from regard.errors import UserError
 
 
@@ -26,18 +28,23 @@ class WriteCommand(OnRun):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TranslateCommand(OnLines):
+class TranslateCommand(InBatches):
     """Translate lines, one line of output for each line of input."""
 
     examples = """
         regard translate runs/fr input.en > output.fr
         echo 'we are eating bread' | regard translate runs/fr --alignments pharaoh
-        regard translate runs/fr input.en --n-best 5 --must 'le chat' --ensemble runs/fr2"""
+        regard translate runs/fr input.en --terms glossary.tsv --report terms.tsv
+        regard translate runs/fr input.en --n-best 5 --must 'le chat' --must vélo --ensemble runs/fr2"""
     old = (("output", "save"),)
 
     file: str = place("FILE", STANDARD)
     """Lines to translate; -: standard input, where a terminal is answered line by line."""
     search: Search = group(Search())
+    terms: str = option("", "FILE")
+    """A glossary, source term<TAB>target term: a line with the one is translated with the other."""
+    report: Path | None = None
+    """Write there what became of each term: line from 1, source term, target term, met or not met."""
     ensemble: tuple[Path, ...] = option((), "RUN")
     """Runs that join in."""
     scores: bool = False
@@ -52,6 +59,17 @@ class TranslateCommand(OnLines):
     def check(self) -> None:
         if self.save and self.save.exists() and Path(self.file).exists() and self.save.samefile(self.file):
             raise UserError(f"{self.save} is also what is to be translated; choose another file for --save")
+        if self.terms == self.file == STANDARD:
+            raise UserError("standard input can be read once, found - for FILE and for --terms; name a file for one")
+        if self.report and self.report == self.save:
+            raise UserError(f"--save and --report both name {self.save}; choose another file for one of them")
+        if self.report and not self.terms:
+            raise UserError("--report says what became of terms; add --terms FILE")
+
+    def ready(self) -> None:
+        super().ready()
+        if self.terms not in ("", STANDARD) and not os.path.exists(self.terms):
+            raise no_such_file(Path(self.terms))
 
     @classmethod
     def more(cls) -> str:
@@ -59,7 +77,7 @@ class TranslateCommand(OnLines):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreCommand(OnLines):
+class ScoreCommand(InBatches):
     """How probable each line is: log p, bits per byte, line, with tabs between them."""
 
     examples = """

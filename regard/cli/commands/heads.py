@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from regard.cli.command import option
+from regard.cli.command import files, group
 from regard.cli.commands.shared import OnRun
+from regard.config.looking import PaperWishes, kind_of_picture
 from regard.config.settings import at_least
 
 Share = Literal["first", "stop", "rare", "digits", "dates"]
@@ -22,7 +23,7 @@ class HeadsCommand(OnRun):
         regard heads runs/mine --data other.txt --conllu en_ewt-ud-dev.conllu --save heads.json"""
     old = (("texts", "number"),)
 
-    data: tuple[str, ...] = option((), "FILE")
+    data: tuple[str, ...] = files()
     """What to read, as for evaluate; none: the held-out part."""
     number: int = at_least(1, 100)
     """How many stretches of it."""
@@ -35,7 +36,12 @@ class HeadsCommand(OnRun):
     json: bool = False
     """Print all figures as JSON instead, offset by offset."""
     save: Path | None = None
-    """Write all figures there, as JSON."""
+    """Write all figures there: json; or a picture of them, svg, png, pdf, html, csv or npz."""
+    paper: PaperWishes = group(PaperWishes())
+
+    def check(self) -> None:
+        if self.save is not None:
+            kind_of_picture(self.save)
 
     @property
     def where(self) -> str | tuple[str, ...] | None:

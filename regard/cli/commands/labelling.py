@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.cli.command import STANDARD, group, option, place
-from regard.cli.commands.shared import OnLines, OnRun
+from regard.cli.commands.shared import InBatches, OnRun
 from regard.config.decoding import Search
+from regard.config.looking import PaperWishes
 from regard.errors import UserError
 
 
@@ -27,6 +28,7 @@ class CaptionCommand(OnRun):
     """Print a JSON object for each caption."""
     save: Path | None = None
     """The picture once for each word of its best caption, lit where it looked (png, svg, pdf)."""
+    paper: PaperWishes = group(PaperWishes())
 
     def check(self) -> None:
         if self.save is not None and self.save.suffix not in (".png", ".svg", ".pdf"):
@@ -34,7 +36,7 @@ class CaptionCommand(OnRun):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassifyCommand(OnLines):
+class ClassifyCommand(InBatches):
     """The class of each line and its probability, with a tab between them."""
 
     examples = """
@@ -53,7 +55,7 @@ class ClassifyCommand(OnLines):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TagCommand(OnLines):
+class TagCommand(InBatches):
     """A tag for each word: lines word<TAB>tag, and a blank line behind each sentence."""
 
     examples = """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from regard.cli.command import group, option, place
 from regard.cli.commands.shared import OnRun
-from regard.config.looking import Choice, Recording, kind_of_picture
+from regard.config.looking import Choice, PaperWishes, Recording, kind_of_picture
 from regard.config.settings import at_least
 from regard.errors import UserError
 
@@ -22,6 +22,7 @@ class LookCommand(OnRun):
         regard look runs/fr "we are eating bread" --view map                 (on the terminal)
         regard look runs/fr "we are eating bread" --save map.svg             (png, pdf, html, csv, json, npz)
         regard look runs/mine - --view heads --save heads.png < part.txt
+        regard look runs/fr "we are eating bread" --save map.pdf --width 8.5cm --style mine.mplstyle
         regard look runs/mine "it's" --view text --unit 'layer.layers.0.cells[7]' --save cell.html
         regard look runs/rnn "a long text" --view gradients --also runs/lstm --save memory.svg
         regard look runs/fr "we are eating bread" --view beam --save tree.png
@@ -37,6 +38,7 @@ class LookCommand(OnRun):
     """As svg, png, pdf, html, csv, json, npz or trace."""
     choice: Choice | None = group(None)
     recording: Recording | None = group(None, "beam", "length", "answer")
+    paper: PaperWishes = group(PaperWishes())
     also: tuple[Path, ...] = option((), "RUN")
     """Runs beside, on the page or for gradients."""
     port: int = at_least(0, 0)

@@ -1,14 +1,19 @@
 """What several commands have."""
 
+import os
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from regard.cli.command import STANDARD, Command, place
 from regard.cli.lines import at_terminal
 from regard.config.decoding import BATCH
 from regard.config.settings import at_least
-from regard.folder import Folder
+from regard.data.files import no_such_file
+from regard.errors import UserError
+from regard.folder import Folder, is_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +39,35 @@ class OnRun(AboutRun):
 class OnLines(OnRun):
     """Asks a run about every line of a file."""
 
+    piped: ClassVar[str] = ""
+    """What a text that is piped must look like, where it is more than a sentence."""
+
     file: str = place("FILE", STANDARD)
     """Lines to read; -: standard input."""
+
+    def ready(self) -> None:
+        if not is_run(self.run) and is_run(Path(self.file)):
+            right = shlex.join(["regard", self.called(), self.file, str(self.run)])
+            raise UserError(f"{self.run} is not a run, {self.file} is one; write the run first: {right}")
+        super().ready()
+        if self.file != STANDARD and not os.path.exists(self.file):  # Path.exists fails on the name of a long sentence
+            is_name = not any(map(str.isspace, self.file)) and ("/" in self.file or Path(self.file).suffix)
+            remedy = "check the path" if is_name else self.instead([str(self.run), self.file])
+            raise no_such_file(Path(self.file), remedy)
+
+    @classmethod
+    def instead(cls, words: Sequence[str]) -> str:
+        run, *others = words
+        if all(map(os.path.exists, others)):
+            return f"join files in a pipe: cat {shlex.join(others)} | {shlex.join(['regard', cls.called(), run])}"
+        text = cls.piped or " ".join(others)
+        return f"to {cls.called()} a text, pipe it: echo {shlex.quote(text)} | regard {cls.called()} {shlex.quote(run)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InBatches(OnLines):
+    """Asks about several lines at a time."""
+
     batch: int = at_least(1, BATCH)
     """Lines computed together; 1: answer each line as soon as it is read."""
 

@@ -1,16 +1,17 @@
-"""`regard train`, `evaluate`, `corpora` and `demo`."""
+"""`regard train`, `evaluate`, `compare` and `demo`."""
 
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from regard.cli.command import Command, group, option, place, settings
+from regard.cli.command import Command, files, group, option, place, settings
 from regard.cli.commands.shared import OnRun
-from regard.config import Recipe, recipe_from
+from regard.config import Recipe, recipe_from, to_table
 from regard.config.decoding import Search
 from regard.config.recipe import read_toml
 from regard.errors import UserError
+from regard.folder import SeedSet, runs_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,16 +23,21 @@ class TrainCommand(Command):
         regard train examples/lm-lstm.toml --train.steps 500 --model.layer.width 256
         regard train --data.train my.txt --model lstm --run runs/mine
         regard train runs/mine                              (goes on where it stopped)
+        regard train examples/lm-lstm.toml --seeds 5        (how much is chance?)
         torchrun --nproc-per-node 2 -m regard train examples/lm-lstm.toml --folder runs/two"""
     old = (("folder", "run"),)  # and torchrun takes --run for an option of its own
 
-    recipe: Path | None = place("RECIPE", None)
+    recipe: Path | None = place("RECIPE", None, ending=".toml")
     """A recipe (TOML), or the folder of a run to go on with."""
     run: Path | None = option(None, "RUN")
     """Where to keep the run; none: runs/NAME."""
+    seeds: int | None = option(None, "N")
+    """Train so many times, with this seed and the next ones, and say how far they are apart."""
     changes: dict[str, Any] = settings(Recipe)
 
     def ready(self) -> None:
+        if self.seeds is not None and self.seeds < 1:
+            raise UserError(f"--seeds wants a whole number from 1 up, found {self.seeds}")
         _ = self.wanted
 
     @cached_property
@@ -43,6 +49,8 @@ class TrainCommand(Command):
                     f"{self.recipe} is a run already, so --run {self.run} has no meaning; "
                     "give a recipe, or leave --run out"
                 )
+            if SeedSet(self.kept_in).exists:
+                return recipe_from(to_table(SeedSet(self.kept_in).read()[0]), self.changes)
             config = self.kept_in / "config.toml"
             return recipe_from(read_toml(config), self.changes) if self.changes and config.exists() else None
         if self.recipe is None and not self.changes:
@@ -72,18 +80,51 @@ class EvaluateCommand(OnRun):
         regard evaluate runs/mine
         regard evaluate runs/mine --data test.en test.fr --beam 5 --json
         regard evaluate runs/mine --precision int8          (and the change against float32)"""
+    old = (("data.columns", "columns"),)  # as it is called in a recipe
 
-    data: tuple[str, ...] = option((), "FILE")
+    data: tuple[str, ...] = files()
     """Other data than the run's own: a file, two files, or a corpus."""
+    columns: tuple[str, ...] = files("NAME")
+    """Its columns, if it is a table with other names than the run's: what is read, then what is answered."""
     search: Search = group(Search(beam=1), "beam", "length_penalty")
     ensemble: tuple[Path, ...] = option((), "RUN")
     """Runs that join in."""
     json: bool = False
     """Print JSON."""
 
+    def ready(self) -> None:
+        runs_in(self.run)
+
     @property
     def where(self) -> str | tuple[str, ...] | None:
-        return self.data if len(self.data) > 1 else next(iter(self.data), None)
+        return one_or_more(self.data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareCommand(Command):
+    """Is one run better than another on the same data, or is it chance?"""
+
+    examples = """
+        regard compare runs/lstm runs/transformer
+        regard compare runs/a runs/b --data test.en test.fr --beam 5 --json"""
+
+    run: Path = place("RUN_A")
+    """The folder of a run, or of its seeds."""
+    other: Path = place("RUN_B")
+    """Of another: figures are the second less the first."""
+    data: tuple[str, ...] = files("FILE")
+    """Other data than their own: a file, two files, or a corpus."""
+    search: Search = group(Search(beam=1), "beam", "length_penalty")
+    json: bool = False
+    """Print JSON."""
+
+    def ready(self) -> None:
+        for path in (self.run, self.other):
+            runs_in(path)
+
+    @property
+    def where(self) -> str | tuple[str, ...] | None:
+        return one_or_more(self.data)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,3 +137,8 @@ class DemoCommand(Command):
 
     run: Path = option(Path("runs/demo"), "RUN")
     """Where to keep the run."""
+
+
+def one_or_more(data: tuple[str, ...]) -> str | tuple[str, ...] | None:
+    """Where the data is that was named, if any was."""
+    return data if len(data) > 1 else next(iter(data), None)

@@ -77,6 +77,7 @@ class Speaker:
     states = 0.22  # how often a clause says what somebody or something is, or what was done to it
     opinions = 0.5  # how many of those say what it is
     topics = 0.3  # how often what more is said of a document is what it is on
+    deeds: Sequence[Verb] = SUFFERED_VERBS  # what is told to have been done
 
     def __init__(self, random: Random) -> None:
         self.random = random.random
@@ -273,7 +274,7 @@ class Speaker:
         if noun:
             verb = self.pick(SUFFERED[noun.kind])
         else:
-            verb = self.pick(SUFFERED_VERBS)
+            verb = self.pick(self.deeds)
             subject = self.noun_phrase(self.pick(verb.objects)) if self.afford(1, 0.9) else self.pick(PATIENTS)
         negated = self.afford(1, 0.2)
         by: list[Adjunct] = [Complement(PREPOSITIONS["by"], self.someone())] if self.afford(2, 0.35) else []
@@ -284,6 +285,7 @@ class Reporter(Speaker):
     """Speaks as newspapers do: of agreements, laws and letters, what they are on, what was done to them and when."""
 
     brevity, states, opinions, topics = 1.3, 0.45, 0.2, 1.0
+    deeds = SUFFERED_VERBS + 5 * SUFFERED["document"]
 
     def detail(self, noun: Noun) -> float:
         return 0.95 if noun.kind == "document" else 0.15

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from regard.errors import UserError
+from regard.errors import UserError, counted
 
 Link = tuple[int, int]
 """A word of the source and a word of the target, counted from 0."""
@@ -100,8 +100,8 @@ def read_gold(line: str, sizes: tuple[int, int], *, from_one: bool = False, targ
         if not (0 <= source < sizes[0] and 0 <= target < sizes[1]):
             count = "1" if from_one else "0"
             raise UserError(
-                f"link {word} is out of range: source and target have {sizes[0]} and {sizes[1]} words, counted from "
-                f"{count}; check --from-one and --target-first"
+                f"link {word} is out of range: source and target have {sizes[0]} and {counted(sizes[1], 'word')}, "
+                f"counted from {count}; check --from-one and --target-first"
             )
         (sure if match[2] == "-" else possible).add((source, target))
     return Gold(frozenset(sure), frozenset(sure | possible))

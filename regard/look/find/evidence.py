@@ -9,10 +9,10 @@ import numpy as np
 from rich.style import Style
 from rich.text import Text
 
-from regard.look.find.ablation import densest
 from regard.look.find.activations import signals
 from regard.look.find.find import Finding, Subject
 from regard.look.find.labelled import LabelledText
+from regard.look.find.passages import densest
 from regard.look.find.properties import Property
 from regard.look.pictures.style import ink_on, page, painted, signed
 
@@ -29,19 +29,23 @@ class Shown(NamedTuple):
 
 
 def evidence(subject: Subject, reading: LabelledText, finding: Finding, found: Property) -> list[Shown]:
-    """The held-out stretch in which the label changes most often, as the unit saw it."""
-    labels = reading.labels(finding.property, found)[reading.middle :]
-    changing = np.append(labels[1:] != labels[:-1], False)
-    where = densest(changing, min(LENGTH, len(labels)))
-    begin = reading.middle + int(where[0])
-    ahead = min(BEFORE, begin)
-    tokens = reading.tokens[begin - ahead : begin + len(where)]
-    row = signals(subject.model, tokens, [finding.stream], 1, subject.carry, lambda items, *_: iter(items))[0, ahead:]
+    """The held-out stretch in which the label changes most often, as the unit saw it; short texts have a line each."""
+    labels = reading.labels(finding.property, found)
+    passage, middle = reading.passage, reading.middle
+    held = labels[middle:]
+    where = densest(np.append(held[1:] != held[:-1], False), min(LENGTH, len(held)))
+    begin = max(middle, passage.boundary(middle + int(where[0])))
+    end = max(passage.boundary(begin + len(where)), begin + 1)
+    first = begin if passage.apart else begin - min(BEFORE, begin)
+    part = passage.cut(first, end)
+    row = signals(subject.model, part, [finding.stream], 1, lambda items, *_: iter(items))[0, begin - first :]
     values = ((row.astype(float) - finding.mean) / (2 * finding.spread or 1)).clip(-1, 1)
-    lasts = reading.last[begin - 1 : begin + len(row)] if begin else np.append(-1, reading.last[: len(row)])
+    lasts = reading.last[begin - 1 : end] if begin else np.append(-1, reading.last[:end])
     texts = [reading.text[left + 1 : right + 1] for left, right in pairwise(lasts)]
-    inside = _level(labels[where])
-    return [Shown(*one) for one in zip(texts, values.tolist(), inside.tolist(), strict=True)]
+    if passage.apart:
+        ends = {*reading.documents}
+        texts = [text + "\n" * (right + 1 in ends) for text, right in zip(texts, lasts[1:].tolist(), strict=True)]
+    return [Shown(*one) for one in zip(texts, values.tolist(), _level(labels[begin:end]).tolist(), strict=True)]
 
 
 def _level(labels: np.ndarray) -> np.ndarray:
@@ -61,7 +65,7 @@ def as_text(shown: Iterable[Shown]) -> Text:
     return text
 
 
-def as_page(pairs: Sequence[tuple[Finding, Sequence[Shown]]]) -> str:
+def as_page(pairs: Sequence[tuple[Finding, Sequence[Shown]]], made_by: str = "") -> str:
     """For a browser: one page that needs nothing else."""
     parts = [
         "<p>Blue: the unit is above its mean, orange: below it. Underlined: the property holds; for a number, the "
@@ -73,10 +77,10 @@ def as_page(pairs: Sequence[tuple[Finding, Sequence[Shown]]]) -> str:
         verdict = f"fails: {', '.join(finding.failed)}" if finding.failed else "passes every control"
         spans = "".join(painted(one.text, signed(one.value), f"{2 * one.value:+.2f}", _line(one)) for one in shown)
         parts.append(
-            f"<h2>{escape(finding.property)}: {escape(finding.unit)}</h2>\n<p>{finding.measure} {finding.score:.3f} "
+            f"<h2>{escape(finding.property)}: {escape(finding.named)}</h2>\n<p>{finding.measure} {finding.score:.3f} "
             f'({low:.3f} to {high:.3f}), {verdict}</p>\n<pre class="text">{spans}</pre>\n'
         )
-    return page("regard find: units that follow a property of the text", "".join(parts))
+    return page("regard find: units that follow a property of the text", "".join(parts), made_by=made_by)
 
 
 def _line(one: Shown) -> str:

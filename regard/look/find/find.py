@@ -3,24 +3,25 @@
 Units are chosen on the first part of a text; every figure is of the second, which had no say in the choice.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float16, Int
+from jaxtyping import Float16
 from numpy.typing import NDArray
-from torch import Tensor
 
 from regard.config.looking import Effort
-from regard.errors import UserError
+from regard.errors import UserError, counted
 from regard.look.find.ablation import Clamp, Effect, effects
 from regard.look.find.activations import Stream, Watcher, signals, streams_of
 from regard.look.find.labelled import LabelledText
-from regard.look.find.ngrams import contexts, last_characters
-from regard.look.find.properties import Property
+from regard.look.find.ngrams import last_characters
+from regard.look.find.passages import Passage
+from regard.look.find.properties import PROPERTIES, Property
 from regard.look.find.statistics import (
+    AS_THEY_ARE,
     AUROC,
     Measure,
     adjusted,
@@ -30,7 +31,6 @@ from regard.look.find.statistics import (
     interval,
     measure_for,
     midranks,
-    some_shifts,
 )
 from regard.models.model import Model
 from regard.text.tokenizer import Tokenizer
@@ -50,8 +50,6 @@ class Subject:
     model: Model
     untrained: Model
     tokenizer: Tokenizer
-    carry: bool
-    """Whether a state goes on from one window to the next."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +58,8 @@ class Finding:
 
     property: str
     unit: str
+    side: str
+    """Over whose tokens it runs: the text of a language model; of others, their source or their target."""
     measure: str
     score: float
     """Held out. A unit that is low inside counts as one that is high: `sign` says which."""
@@ -78,7 +78,8 @@ class Finding:
     untrained: float | None
     """The held-out score of the best unit of the same model with new weights; None: too rare to say."""
     last_characters: float
-    """The held-out score of the best prediction from the last k characters."""
+    """The held-out score of the best prediction from the last k characters; in a source, from the nearest on both
+    sides."""
     k: int
     effect: Effect
     mean: float
@@ -86,13 +87,18 @@ class Finding:
     stream: Stream = field(repr=False)
 
     @cached_property  # `property` is a field here
+    def named(self) -> str:
+        """The unit, with its side where there are two."""
+        return self.unit if self.side == "text" else f"{self.side}: {self.unit}"
+
+    @cached_property
     def failed(self) -> tuple[str, ...]:
         """The controls that it fails."""
         low = self.interval[0]
         checks = {
             "null": self.q <= SURE,
             "untrained": self.untrained is None or low > self.untrained + MORE,
-            "last characters": low > self.last_characters + MORE,
+            "characters around" if self.side == "source" else "last characters": low > self.last_characters + MORE,
             "effect": self.effect.stands_out,
         }
         return tuple(name for name, passed in checks.items() if not passed)
@@ -114,7 +120,7 @@ class _Chosen(NamedTuple):
 class _Part(NamedTuple):
     """One part of the text, and its labels at every n-th position, n = `every`."""
 
-    tokens: Int[Tensor, " N"]
+    passage: Passage
     every: int
     measures: dict[str, Measure]
     """Of the labels at these positions."""
@@ -127,6 +133,26 @@ def occurring(reading: LabelledText, properties: Mapping[str, Property]) -> dict
     }
 
 
+def find_on_sides(
+    subject: Subject,
+    readings: Sequence[LabelledText],
+    properties: Mapping[str, Property],
+    effort: Effort,
+    watch: Watcher,
+) -> list[Finding]:
+    """On each side of a model the units that run over it; without properties, all of ours that occur there.
+
+    What occurs on one side alone is looked for there alone.
+    """
+    wanted = properties or PROPERTIES
+    here = [(reading, occurring(reading, wanted)) for reading in readings]
+    able = [one for one in here if one[1] and streams_of(subject.model, effort.units, one[0].passage)]
+    if len(readings) == 1 or not able:
+        return find(subject, readings[0], properties or here[0][1], effort, watch)
+    findings = [one for reading, known in able for one in find(subject, reading, known, effort, watch)]
+    return _adjusted(findings)
+
+
 def find(
     subject: Subject,
     reading: LabelledText,
@@ -135,24 +161,27 @@ def find(
     watch: Watcher,
 ) -> list[Finding]:
     """For each property the units that follow it best, best first, each with what it was held against."""
-    total, middle = len(reading.tokens), reading.middle
+    passage, middle = reading.passage, reading.middle
+    total, side = len(passage), passage.side
     if total < 2 * LEAST:
         raise UserError(
-            f"the text has {total} tokens, {2 * LEAST} are wanted: units are chosen on one half and judged on the "
-            "other; give a longer text"
+            f"the {side} has {counted(total, 'token')}, {2 * LEAST} are wanted: units are chosen on one half and "
+            "judged on the other; give a longer text"
         )
     labels = {name: reading.labels(name, found) for name, found in properties.items()}
     for name, found in labels.items():
         if lacking := _lacking(name, found, reading):
             raise UserError(lacking)
-    streams = streams_of(subject.model, effort.units)
+    streams = streams_of(subject.model, effort.units, passage)
+    if not streams:
+        raise UserError(f"no units of {', '.join(effort.units) or 'this model'} run over the {side}; leave out --side")
     every = -(-len(streams) * max(middle, total - middle) // AT_ONCE)
-    first, second = (_part(reading, labels, slice(*ends), every) for ends in ((0, middle), (middle, total)))
+    first, second = (_part(reading, labels, ends, every) for ends in ((0, middle), (middle, total)))
     chosen = _choose(subject, first, streams, effort, watch)
-    values = signals(subject.model, second.tokens, streams, every, subject.carry, watch)
+    values = signals(subject.model, second.passage, streams, every, watch)
     nulls = _nulls(second, values, effort)
     untrained = _untrained(subject, reading, labels, effort, watch)
-    codes = contexts(reading.text, reading.last)
+    codes = reading.contexts()
     findings = []
     for name in watch(labels, "checking", len(labels)):
         whole = [measure_for(labels[name][:middle]), measure_for(labels[name][middle:])]
@@ -161,18 +190,21 @@ def find(
         )
         held = labels[name][middle:]
         matters = held if held.dtype == bool else np.ones(len(held), bool)
-        caused = effects(
-            subject.model, second.tokens, matters, {one.clamp: one.controls for one in chosen[name]}, subject.carry
-        )
+        caused = effects(subject.model, second.passage, matters, {one.clamp: one.controls for one in chosen[name]})
         for one in chosen[name]:
-            scored = _scored(one, second.measures[name], values[one.place], nulls[name], effort.seed)
+            scored = _scored(one, second, name, values[one.place], nulls[name], effort.seed)
             findings.append(
                 Finding(
-                    property=name, unit=str(one.stream), **scored, q=1.0, searched=len(streams), sign=one.sign,
-                    threshold=one.threshold, untrained=untrained[name], last_characters=echo, k=k,
+                    property=name, unit=str(one.stream), side=side, **scored, q=1.0, searched=len(streams),
+                    sign=one.sign, threshold=one.threshold, untrained=untrained[name], last_characters=echo, k=k,
                     effect=caused[one.clamp], mean=one.mean, spread=one.spread, stream=one.stream,
                 )
             )  # fmt: skip
+    return _adjusted(findings)
+
+
+def _adjusted(findings: Sequence[Finding]) -> list[Finding]:
+    """With the q that each has among all of them."""
     chances = adjusted([one.p for one in findings])
     return [replace(one, q=q) for one, q in zip(findings, chances, strict=True)]
 
@@ -185,21 +217,22 @@ def _lacking(name: str, labels: NDArray[Any], reading: LabelledText) -> str:
             if labels.dtype == bool:
                 how = "is everywhere" if here[:1].all() and len(here) else "never occurs"
             return (
-                f"property '{name}' {how} in the {part} half of the text, so nothing can follow it; give another text"
+                f"property '{name}' {how} in the {part} half of the {reading.passage.side}, so nothing can follow it; "
+                "give another text"
             )
     return ""
 
 
-def _part(reading: LabelledText, labels: Mapping[str, NDArray[Any]], where: slice, every: int) -> _Part:
-    measures = {name: measure_for(found[where][::every]) for name, found in labels.items()}
-    return _Part(reading.tokens[where], every, measures)
+def _part(reading: LabelledText, labels: Mapping[str, NDArray[Any]], ends: tuple[int, int], every: int) -> _Part:
+    measures = {name: measure_for(found[slice(*ends)][::every]) for name, found in labels.items()}
+    return _Part(reading.passage.cut(*ends), every, measures)
 
 
 def _choose(
     subject: Subject, part: _Part, streams: list[Stream], effort: Effort, watch: Watcher
 ) -> dict[str, list[_Chosen]]:
     """For each property the units that follow it best on this part, with all that is learnt of them there."""
-    values = signals(subject.model, part.tokens, streams, part.every, subject.carry, watch)
+    values = signals(subject.model, part.passage, streams, part.every, watch)
     scores = _all_scores(part, values)
     means = np.array([row.mean(dtype=np.float64) for row in values])
     spreads = np.array([row.std(dtype=np.float64) for row in values])
@@ -249,33 +282,34 @@ def _all_scores(part: _Part, values: Float16[np.ndarray, "U N"]) -> dict[str, ND
     for begin in range(0, len(values), TOGETHER):
         ranks = midranks(values[begin : begin + TOGETHER])
         for name, measure in part.measures.items():
-            found[name].append(measure.scores(ranks, np.zeros(1, int))[0])
+            found[name].append(measure.scores(ranks, AS_THEY_ARE)[0])
     return {name: np.concatenate(scores) for name, scores in found.items()}
 
 
 def _nulls(part: _Part, values: Float16[np.ndarray, "U N"], effort: Effort) -> dict[str, NDArray[Any]]:
-    """How far from chance the best of all units is under each shift of each label, in whichever direction."""
-    shifts = some_shifts(values.shape[1], effort.shifts, effort.seed)
-    found = {name: np.zeros(len(shifts)) for name in part.measures}
+    """How far from chance the best of all units is under each move of each label, in whichever direction."""
+    moves = part.passage.moves(part.every, effort.shifts, effort.seed)
+    found = {name: np.zeros(len(moves)) for name in part.measures}
     for begin in range(0, len(values), TOGETHER):
         ranks = midranks(values[begin : begin + TOGETHER])
         for name, measure in part.measures.items():
-            beyond = np.abs(measure.scores(ranks, shifts) - measure.chance).max(1)
+            beyond = np.abs(measure.scores(ranks, moves) - measure.chance).max(1)
             found[name] = np.maximum(found[name], beyond)
     return found
 
 
 def _scored(
-    one: _Chosen, measure: Measure, values: Float16[np.ndarray, " N"], null: NDArray[Any], seed: int
+    one: _Chosen, part: _Part, name: str, values: Float16[np.ndarray, " N"], null: NDArray[Any], seed: int
 ) -> dict[str, Any]:
     """The figures of a chosen unit on the held-out part."""
+    measure = part.measures[name]
     ranks = midranks(one.sign * values[None])
-    score = float(measure.scores(ranks, np.zeros(1, int))[0, 0])
+    score = float(measure.scores(ranks, AS_THEY_ARE)[0, 0])
     binary = isinstance(measure, AUROC)
     return {
         "measure": measure.name,
         "score": score,
-        "interval": interval(measure, ranks[0], seed),
+        "interval": interval(measure, ranks[0], part.passage.blocks(part.every), seed),
         "base_rate": float(measure.labels.mean()) if binary else None,
         "average_precision": average_precision(one.sign * values, measure.labels) if binary else None,
         "f1": f1(one.sign * values >= one.sign * one.threshold, measure.labels) if one.threshold is not None else None,
@@ -288,19 +322,16 @@ def _untrained(
     subject: Subject, reading: LabelledText, labels: Mapping[str, NDArray[Any]], effort: Effort, watch: Watcher
 ) -> dict[str, float | None]:
     """For each property the held-out score of the untrained model's best unit, chosen on the first part as well."""
-    middle = reading.middle
-    ends = [(0, min(middle, UNTRAINED)), (middle, min(len(reading.tokens), middle + UNTRAINED))]
+    middle, passage = reading.middle, reading.passage
+    ends = [(0, min(middle, passage.boundary(UNTRAINED))), (middle, passage.boundary(middle + UNTRAINED))]
     common = {
         name: found for name, found in labels.items()
         if not any((found[slice(*where)] == found[where[0]]).all() for where in ends)
     }  # fmt: skip
-    streams = streams_of(subject.untrained, effort.units)
+    streams = streams_of(subject.untrained, effort.units, passage)
     every = -(-len(streams) * max(end - begin for begin, end in ends) // AT_ONCE)
-    parts = [_part(reading, common, slice(*where), every) for where in ends]
-    scores = [
-        _all_scores(part, signals(subject.untrained, part.tokens, streams, every, subject.carry, watch))
-        for part in parts
-    ]
+    parts = [_part(reading, common, where, every) for where in ends]
+    scores = [_all_scores(part, signals(subject.untrained, part.passage, streams, every, watch)) for part in parts]
     found: dict[str, float | None] = dict.fromkeys(labels)
     for name in common:
         chance = parts[0].measures[name].chance

@@ -1,6 +1,6 @@
 """The n-gram control: what the last n characters alone say of a label. A unit that knows no more remembers nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from jaxtyping import Float, Int, UInt64
@@ -12,14 +12,21 @@ TRUST = 4  # so many cases of a context weigh as much as what its shorter one sa
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
-def contexts(text: str, places: Int[np.ndarray, " N"]) -> list[UInt64[np.ndarray, " N"]]:
-    """A number for the last 1, 2, … characters at each place: the same where they are the same."""
+LAST = tuple(range(0, -LONGEST, -1))
+AROUND = (0, *(sign * far for far in range(1, LONGEST) for sign in (-1, 1)))[:LONGEST]
+
+
+def contexts(text: str, places: Int[np.ndarray, " N"], offsets: Sequence[int] = LAST) -> list[UInt64[np.ndarray, " N"]]:
+    """A number for the first 1, 2, … characters at these offsets from each place: the same where they are the same."""
     letters = np.frombuffer(text.encode("utf-32-le"), np.uint32)
     ids = np.unique(letters, return_inverse=True)[1].astype(np.uint64) + np.uint64(1)
     whole, power = np.zeros(len(ids), np.uint64), np.uint64(1)
     found = []
-    for length in range(LONGEST):
-        whole[length:] += ids[: len(ids) - length] * power
+    for offset in offsets:
+        to, of = (
+            (slice(-offset, None), slice(len(ids) + offset)) if offset <= 0 else (slice(-offset), slice(offset, None))
+        )
+        whole[to] += ids[of] * power
         found.append(whole[places].copy())
         with np.errstate(over="ignore"):
             power = power * MIX

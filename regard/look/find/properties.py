@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.errors import unknown
+from regard.errors import UserError, counted, unknown
 
 Property: TypeAlias = Callable[[str], NDArray[Any]]
 
@@ -42,11 +42,28 @@ def description(found: Property) -> str:
 
 
 def properties_named(names: Sequence[str]) -> dict[str, Property]:
-    """The properties of these names."""
+    """The properties of these names, all of them ours; `own_properties` knows others."""
     for name in names:
         if name not in PROPERTIES:
             raise unknown("property", name, PROPERTIES)
     return {name: PROPERTIES[name] for name in names}
+
+
+def as_labels(name: str, found: Any, text: str) -> NDArray[Any]:
+    """What a property gave for a text, where it is one label for each character."""
+    try:
+        labels = np.asarray(found)
+    except ValueError:  # lists of lists of different lengths
+        labels = np.asarray(None)
+    if labels.shape != (len(text),):
+        what = f"an array of shape {list(labels.shape)}" if labels.shape else f"{type(found).__name__}"
+        raise UserError(
+            f"property {name} must give one label for each of {counted(len(text), 'character')}, found {what}"
+        )
+    if labels.dtype.kind not in "biufU" or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
+        what = "numbers that are not finite" if labels.dtype.kind == "f" else f"labels of type {labels.dtype}"
+        raise UserError(f"property {name} must give True or False, numbers or names, found {what}")
+    return labels
 
 
 # ---- what kind of text it is, and what is comment and quotation in it
@@ -121,7 +138,8 @@ def _parted(text: str) -> tuple[Grammar, list[tuple[str, int, int]], str]:
     return grammar, spans, "".join([*plain, text[done:]])
 
 
-def _within(text: str, spans: Iterator[tuple[int, int]]) -> NDArray[np.bool_]:
+def within(text: str, spans: Iterator[tuple[int, int]]) -> NDArray[np.bool_]:
+    """True inside these spans."""
     inside = np.zeros(len(text), bool)
     for begin, end in spans:
         inside[begin:end] = True
@@ -139,7 +157,7 @@ def quotes(text: str) -> NDArray[np.bool_]:
                 closed = end - begin > opening and text[end - 1] in "\"'”“»’"
                 yield begin + opening - 1, end - 1 if closed else end
 
-    return _within(text, spans())
+    return within(text, spans())
 
 
 @property_named("comment")
@@ -155,7 +173,7 @@ def comment(text: str) -> NDArray[np.bool_]:
                     end - 1 if text[begin : begin + 2] == "/*" and text[end - 2 : end] == "*/" else end,
                 )
 
-    return _within(text, spans())
+    return within(text, spans())
 
 
 @property_named("if_condition")
@@ -179,7 +197,7 @@ def if_condition(text: str) -> NDArray[np.bool_]:
                 if depth < 0 or (letter == "\n" and depth == 0 and grammar is PYTHON):  # `x if y else z` has no colon
                     break
 
-    return _within(text, spans())
+    return within(text, spans())
 
 
 @property_named("depth")
@@ -264,7 +282,7 @@ def digits(text: str) -> NDArray[np.bool_]:
 @property_named("dates")
 def dates(text: str) -> NDArray[np.bool_]:
     """Inside a date: 2024-01-31, 31/1/2024, January 31, 31 January 2024; a year alone is none."""
-    return _within(text, (match.span() for match in DATE.finditer(text)))
+    return within(text, (match.span() for match in DATE.finditer(text)))
 
 
 @property_named("capitals")
@@ -282,4 +300,4 @@ def end_of_sentence(text: str) -> NDArray[np.bool_]:
             if match[0] != "." or not ABBREVIATION.search(text, max(0, match.start() - 8), match.start()):
                 yield match.span()
 
-    return _within(text, spans())
+    return within(text, spans())

@@ -1,13 +1,13 @@
 """How well a signal tells a label, for many signals at once, and whether that could be chance.
 
 A signal is one number for each position (kept as float16), a unit's row in a matrix "U N". Every measure needs nothing
-but its ranks: AUROC and Spearman's ρ are linear in them, so that all units under all shifts of a label are one product.
+but its ranks: AUROC and Spearman's ρ are linear in them, so that all units under all moves of a label are one product.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Float16, Float32, Int
@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 BINS = 8  # of a signal, where its information about classes is measured
 FEW = 8192  # positions that are enough for it
 FINE = 512  # bins of an AUROC under resampling
-BLOCKS = 50  # of a text, resampled whole: neighbours are alike
 DRAWS = 500
+
+Move: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
+"""Puts labels where they do not belong, for a null."""
+AS_THEY_ARE: tuple[Move, ...] = (lambda labels: labels,)
 
 
 def midranks(signals: Float16[np.ndarray, "U N"]) -> Float32[np.ndarray, "U N"]:
@@ -31,9 +34,9 @@ def midranks(signals: Float16[np.ndarray, "U N"]) -> Float32[np.ndarray, "U N"]:
     return ranks
 
 
-def shifted(values: Float[np.ndarray, " N"], shifts: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S N"]:
-    """The values moved along by each shift; what leaves at the end comes back at the beginning."""
-    return np.stack([np.roll(values, shift) for shift in shifts])
+def moved(values: Float[np.ndarray, " N"], moves: Sequence[Move]) -> Float[np.ndarray, "S N"]:
+    """The values as each move puts them."""
+    return np.stack([move(values) for move in moves])
 
 
 class Measure(ABC):
@@ -49,8 +52,8 @@ class Measure(ABC):
         """What has to be predicted, for a predictor by least squares."""
 
     @abstractmethod
-    def scores(self, ranks: Float32[np.ndarray, "U N"], shifts: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S U"]:
-        """Of every unit, with the labels moved along by each shift."""
+    def scores(self, ranks: Float32[np.ndarray, "U N"], moves: Sequence[Move]) -> Float[np.ndarray, "S U"]:
+        """Of every unit, with the labels as each move puts them."""
 
     @abstractmethod
     def tables(self, ranks: Float32[np.ndarray, " N"], block: Int[np.ndarray, " N"]) -> Float[np.ndarray, "blocks F"]:
@@ -61,7 +64,7 @@ class Measure(ABC):
         """The scores for such sums; not a number where they hold only one label."""
 
     def of_units(self, signals: Float16[np.ndarray, "U N"]) -> Float[np.ndarray, " U"]:
-        return self.scores(midranks(signals), np.zeros(1, int))[0]
+        return self.scores(midranks(signals), AS_THEY_ARE)[0]
 
     def of_prediction(self, predicted: Float[np.ndarray, "N C"]) -> float:
         """The score of a prediction of `targets`."""
@@ -81,9 +84,9 @@ class AUROC(Measure):
     def targets(self) -> Float[np.ndarray, "N C"]:
         return self.labels[:, None].astype(float)
 
-    def scores(self, ranks: Float32[np.ndarray, "U N"], shifts: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S U"]:
+    def scores(self, ranks: Float32[np.ndarray, "U N"], moves: Sequence[Move]) -> Float[np.ndarray, "S U"]:
         number = len(self.labels)
-        weights = shifted((self.labels * (number / self._pairs)).astype(np.float32), shifts)
+        weights = moved((self.labels * (number / self._pairs)).astype(np.float32), moves)
         return self.chance + weights @ ((ranks - (number + 1) / 2) / np.float32(number)).T
 
     def tables(self, ranks: Float32[np.ndarray, " N"], block: Int[np.ndarray, " N"]) -> Float[np.ndarray, "blocks F"]:
@@ -111,8 +114,8 @@ class Spearman(Measure):
     def targets(self) -> Float[np.ndarray, "N C"]:
         return self._ranks[:, None].astype(float)
 
-    def scores(self, ranks: Float32[np.ndarray, "U N"], shifts: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S U"]:
-        return shifted(self._ranks / np.float32(len(self.labels)), shifts) @ _standard(ranks).T
+    def scores(self, ranks: Float32[np.ndarray, "U N"], moves: Sequence[Move]) -> Float[np.ndarray, "S U"]:
+        return moved(self._ranks / np.float32(len(self.labels)), moves) @ _standard(ranks).T
 
     def tables(self, ranks: Float32[np.ndarray, " N"], block: Int[np.ndarray, " N"]) -> Float[np.ndarray, "blocks F"]:
         x, y = _standard(ranks).astype(float), self._ranks.astype(float)
@@ -127,7 +130,7 @@ class Spearman(Measure):
 class Information(Measure):
     """I(bin of the signal; class) / H(class): the share of what there is to know about the class, from 0 to 1.
 
-    Eight bins of equal size; at most some thousand positions, evenly spread, since every shift is counted out.
+    Eight bins of equal size; at most some thousand positions, evenly spread, since every move is counted out.
     """
 
     name = "information"
@@ -144,13 +147,15 @@ class Information(Measure):
     def _step(self) -> int:
         return -(-len(self.labels) // FEW)
 
-    def scores(self, ranks: Float32[np.ndarray, "U N"], shifts: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S U"]:
+    def scores(self, ranks: Float32[np.ndarray, "U N"], moves: Sequence[Move]) -> Float[np.ndarray, "S U"]:
         bins = self._bins(ranks)[:, :: self._step]  # (U, n)
         there = (bins[:, None] == np.arange(BINS)[:, None]).astype(np.float32)  # (U, 8, n)
-        found = np.empty((len(shifts), len(ranks)))
-        for place, shift in enumerate(shifts):
-            moved = np.roll(self._places, shift)[:: self._step]
-            found[place] = information(np.swapaxes(there @ np.eye(len(self._classes), dtype=np.float32)[moved], 1, 2))
+        found = np.empty((len(moves), len(ranks)))
+        for place, move in enumerate(moves):
+            there_now = move(self._places)[:: self._step]
+            found[place] = information(
+                np.swapaxes(there @ np.eye(len(self._classes), dtype=np.float32)[there_now], 1, 2)
+            )
         return found
 
     def tables(self, ranks: Float32[np.ndarray, " N"], block: Int[np.ndarray, " N"]) -> Float[np.ndarray, "blocks F"]:
@@ -188,16 +193,12 @@ def measure_for(labels: NDArray[Any]) -> Measure:
 # ---- chance and intervals
 
 
-def some_shifts(positions: int, number: int, seed: int) -> Int[np.ndarray, " S"]:
-    """Shifts for a null: none so small that a label still meets the signal that it made."""
-    margin = positions // 20
-    return np.random.default_rng(seed).integers(margin, positions - margin, number)
-
-
-def interval(measure: Measure, ranks: Float32[np.ndarray, " N"], seed: int) -> tuple[float, float]:
+def interval(
+    measure: Measure, ranks: Float32[np.ndarray, " N"], block: Int[np.ndarray, " N"], seed: int
+) -> tuple[float, float]:
     """95 % of the scores of texts made of blocks of this one, drawn with replacement. (Künsch 1989)"""
-    block = np.arange(len(ranks)) * BLOCKS // len(ranks)
-    drawn = np.random.default_rng(seed).multinomial(BLOCKS, [1 / BLOCKS] * BLOCKS, DRAWS)
+    number = int(block[-1]) + 1
+    drawn = np.random.default_rng(seed).multinomial(number, [1 / number] * number, DRAWS)
     low, high = np.nanpercentile(measure.from_tables(drawn @ measure.tables(ranks, block)), [2.5, 97.5])
     return float(low), float(high)
 

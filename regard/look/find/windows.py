@@ -1,11 +1,12 @@
 """Text windows: a long text read in pieces; what a language model expected, what passed at its taps, piece by piece."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from types import MappingProxyType
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.layers.state import State
@@ -25,6 +26,8 @@ class Piece(NamedTuple):
     """log p(token t | what came before it)."""
     seen: Trace
     """What passed when token t was read. Where windows start afresh, attention also sees the start token, at S = 0."""
+    keep: Mapping[str, Bool[Tensor, "B T"]] = MappingProxyType({})
+    """Of texts of different length: which tokens are real, for each sequence that has some."""
 
 
 def walk(

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 from rich.text import Text
 
-from regard.look.pictures.style import FAINT, blue, ink_on, painted, signed
+from regard.look.pictures.style import FAINT, WIDTH, blue, ink_on, painted, signed
 from regard.look.pictures.view import Arrays, Cell, View, blank
 
 ACROSS = 92  # characters of a line
@@ -34,13 +34,13 @@ class Coloured(View):
         """Over white; where nothing is negative, darker blues."""
         return signed(value / self._top) if self.values.min() < 0 else blue(value / self._top * 0.7)
 
-    def _lines(self) -> list[list[tuple[int, str, float]]]:
+    def _lines(self, across: int = ACROSS) -> list[list[tuple[int, str, float]]]:
         """(column, text, value) of what stands on each line of a picture."""
         lines: list[list[tuple[int, str, float]]] = [[]]
         column = 0
         for piece, value in zip(self.pieces, self.values.tolist(), strict=True):
             shown = piece.replace("\t", "    ")
-            if column + len(shown) > ACROSS and column:
+            if column + len(shown) > across and column:
                 lines.append([])
                 column = 0
             lines[-1].append((column, shown.replace("\n", "⏎"), value))
@@ -50,11 +50,12 @@ class Coloured(View):
                 column = 0
         return lines if lines[-1] else lines[:-1]
 
-    def figure(self) -> Figure:
-        lines = self._lines()
-        figure = blank(TALL * len(lines) + 1.15, self)
+    def figure(self, width: float | None = None) -> Figure:
+        across = round(ACROSS * (width or WIDTH) / WIDTH)
+        lines = self._lines(across)
+        figure = blank(TALL * len(lines) + 1.15, self, width)
         axes = figure.add_subplot()
-        axes.set_xlim(0, ACROSS)
+        axes.set_xlim(0, across)
         axes.set_ylim(len(lines), 0)
         axes.axis("off")
         for row, line in enumerate(lines):
@@ -96,7 +97,7 @@ class Coloured(View):
     def numbers(self) -> Arrays:
         return {"values": self.values, "tokens": list(self.pieces)}
 
-    def terminal(self) -> Text:
+    def terminal(self, width: int) -> Text:
         """For a terminal that knows colours."""
         text = Text()
         for piece, value in zip(self.pieces, self.values.tolist(), strict=True):

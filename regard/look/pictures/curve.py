@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from regard.look.pictures.style import DASHES, FAINT, LINES, as_image, plain
+from regard.look.pictures.style import DASHES, FAINT, as_image, line_colours, plain
 from regard.look.pictures.view import Arrays, Cell, View, blank
 
 
@@ -18,13 +18,13 @@ class Curve(View):
 
     curves: Mapping[str, NDArray[np.float32]]
 
-    def figure(self) -> Figure:
-        figure = blank(3.7, self)
+    def figure(self, width: float | None = None) -> Figure:
+        figure, colours = blank(3.7 if width is None else 0.55 * width + 0.8, self, width), line_colours()
         axes = figure.add_subplot()
         for number, (name, curve) in enumerate(self.curves.items()):
             there = curve > 0
             axes.plot(
-                np.arange(len(curve))[there], curve[there], color=LINES[number % len(LINES)],
+                np.arange(len(curve))[there], curve[there], color=colours[number % len(colours)],
                 linestyle=DASHES[number % len(DASHES)], linewidth=1.4, label=plain(name),
             )  # fmt: skip
         axes.set_yscale("log")

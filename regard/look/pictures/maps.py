@@ -27,6 +27,7 @@ from regard.look.pictures.style import (
     figure,
     plain,
     save_figure,
+    shorten,
     signed,
 )
 from regard.look.pictures.view import SMALL, Arrays, Cell, View, blank
@@ -51,14 +52,14 @@ class Map(View):
     from_name: str = "from"
     to_name: str = "to"
 
-    def figure(self) -> Figure:
+    def figure(self, width: float | None = None) -> Figure:
         down, across = self.weights.shape
         named = max(down, across) <= SMALL
         left = 0.07 * max(map(len, self.rows)) if named else 0.3
-        cell = min((WIDTH - 1.5 - left) / across, 0.34)
+        cell = max(min(((width or WIDTH) - 1.5 - left) / across, 0.34), 0.02)
         size = min(8.0, 0.85 * 72 * cell)
         above = size / 72 * 0.62 * max(map(len, self.columns)) if named else 0.3
-        width = min(WIDTH, max(cell * across + left + 1.5, 4.4))
+        width = width or min(WIDTH, max(cell * across + left + 1.5, 4.4))
         figure = blank(cell * down + above + 1.0, self, width)
         axes = figure.add_subplot()
         image = self.draw(axes, norm_of(self.weights, named), size)
@@ -119,17 +120,22 @@ class Map(View):
         head = "<tr><th></th><th>from</th><th></th><th>to, most</th><th></th></tr>"
         return f"<details><summary>the largest of each row</summary><table>{head}{''.join(lines)}</table></details>"
 
-    def terminal(self) -> Text:
+    def terminal(self, width: int) -> Text:
+        """Columns that do not fit beside the others go on below, in as many bands as it takes."""
         if self.weights.shape[1] > SMALL:
-            return super().terminal()
-        margin, widths = max(map(len, self.rows)) + 2, [max(len(word), 2) for word in self.columns]
-        text = Text(" " * margin, no_wrap=True)
-        for word, width in zip(self.columns, widths, strict=True):
-            text.append(f"{word:<{width}} ", style="bold")
-        for word, row in zip(self.rows, np.nan_to_num(self.weights) / largest(self.weights), strict=True):
-            text.append(f"\n{word:>{margin - 2}}  ", style="bold")
-            for share, width in zip(row.tolist(), widths, strict=True):
-                text.append(shade(share) * width + " ", style="blue")
+            return super().terminal(width)
+        rows, columns = ([shorten(word, max(width // 2 - 3, 2)) for word in side] for side in (self.rows, self.columns))
+        margin, widths = max(map(len, rows)) + 2, [max(len(word), 2) for word in columns]
+        shares = (np.nan_to_num(self.weights) / largest(self.weights)).tolist()
+        text = Text("", no_wrap=True)
+        for band in _bands(widths, width - margin):
+            text.append("\n\n" if text else "").append(" " * margin)
+            for place in band:
+                text.append(f"{columns[place]:<{widths[place]}} ", style="bold")
+            for word, row in zip(rows, shares, strict=True):
+                text.append(f"\n{word:>{margin - 2}}  ", style="bold")
+                for place in band:
+                    text.append(shade(row[place]) * widths[place] + " ", style="blue")
         return text
 
     def table(self) -> list[list[Cell]]:
@@ -161,6 +167,16 @@ def save_beside(maps: Sequence[Map], path: Path) -> None:
     save_figure(picture, path)
 
 
+def _bands(widths: Sequence[int], room: int) -> list[list[int]]:
+    """Places in order, as many together as there is room for with a blank behind each, and at least one."""
+    bands: list[list[int]] = []
+    for place, width in enumerate(widths):
+        if not bands or sum(widths[one] + 1 for one in bands[-1]) + width + 1 > room:
+            bands.append([])
+        bands[-1].append(place)
+    return bands
+
+
 def shade(weight: float) -> str:
     """Nothing, then ever darker, for a weight from 0 to 1."""
     return SHADES[min(int(weight * len(SHADES) + 0.35), len(SHADES) - 1)]
@@ -179,13 +195,13 @@ class HeadMaps(View):
     numbered: tuple[int, ...]
     """Which layers these are."""
 
-    def figure(self) -> Figure:
+    def figure(self, width: float | None = None) -> Figure:
         across = max(len(layer) for layer in self.maps)
         down, shape = len(self.maps), self.maps[0].shape[1:]
-        side = (WIDTH - 1.0) / across
+        side = ((width or WIDTH) - 1.0) / across
         tall = min(max(shape[0] / shape[1], 0.3), 2.0)
         side = min(side, 1.6)
-        figure = blank(down * (side * tall + 0.22) + 1.0, self)
+        figure = blank(down * (side * tall + 0.22) + 1.0, self, width)
         grid = figure.subplots(down, across, squeeze=False)
         norm = norm_of(np.concatenate([layer.ravel() for layer in self.maps]), False)
         for number, layer, line in zip(self.numbered, self.maps, grid, strict=True):
@@ -196,7 +212,9 @@ class HeadMaps(View):
                     axes.axis("off")
                     continue
                 image = drawn(axes, layer[head], norm, hatch=shape[1] <= SMALL, aspect="auto")
-                axes.set_title(f"layer {number} head {head}", fontsize=6, pad=2, color=FAINT)
+                axes.set_title(
+                    f"layer {number} head {head}" if side > 0.8 else f"{number}.{head}", fontsize=6, pad=2, color=FAINT
+                )
         grid[0, 0].set_ylabel("from ↓", fontsize=6, color=FAINT, labelpad=1)
         grid[0, 0].set_xlabel("to →", fontsize=6, color=FAINT, labelpad=1)
         bar = figure.colorbar(

@@ -10,7 +10,8 @@ from jaxtyping import Float, UInt8
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from regard.look.pictures.style import FAINT, as_image, plain, save_figure
+from regard.look.pictures.paper import PLAIN, Paper
+from regard.look.pictures.style import FAINT, WIDTH, as_image, drawing, plain, save_figure
 from regard.look.pictures.view import Arrays, Cell, View, blank
 
 ACROSS = 6  # pictures in a row
@@ -38,10 +39,11 @@ class Overlay(View):
     grid: int
     """How many regions stand below each other."""
 
-    def figure(self) -> Figure:
-        down = -(-(len(self.words) + 1) // ACROSS)
-        figure = blank(1.34 * down + 0.7, self)
-        whole, *each = figure.subplots(down, ACROSS, squeeze=False).flat
+    def figure(self, width: float | None = None) -> Figure:
+        across = max(1, round(ACROSS * (width or WIDTH) / WIDTH))
+        down = -(-(len(self.words) + 1) // across)
+        figure = blank(1.34 * down + 0.7, self, width)
+        whole, *each = figure.subplots(down, across, squeeze=False).flat
         for axes in (whole, *each):
             axes.axis("off")
         whole.imshow(self.picture.permute(1, 2, 0).numpy(), interpolation="nearest")
@@ -69,8 +71,14 @@ class Overlay(View):
 
 
 def draw_overlay(
-    path: Path, picture: UInt8[Tensor, "3 Y X"], words: Sequence[str], weights: Float[Tensor, "T S"]
+    path: Path,
+    picture: UInt8[Tensor, "3 Y X"],
+    words: Sequence[str],
+    weights: Float[Tensor, "T S"],
+    paper: Paper = PLAIN,
 ) -> None:
     """Saved by the ending of the path (png, svg, pdf). A square picture has a square grid of regions."""
     note = "from each word; beside it the largest weight of one region"
-    save_figure(Overlay(" ".join(words), note, picture, words, weights, round(weights.shape[1] ** 0.5)).figure(), path)
+    view = Overlay(" ".join(words), note, picture, words, weights, round(weights.shape[1] ** 0.5))
+    with drawing(paper):
+        save_figure(view.figure(paper.width), path, paper)

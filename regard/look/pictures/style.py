@@ -4,11 +4,14 @@ saved as HTML. matplotlib is loaded when something is drawn, and never asked for
 import base64
 import io
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from regard.disk import write_with
+from regard.look.pictures.paper import PLAIN, Paper
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +25,6 @@ INK, FAINT, GREY, RULE = "#222222", "#666666", "#767676", "#cccccc"
 LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Told apart by everybody, with the dashes below. (Okabe and Ito 2008)"""
 DASHES = ("-", "--", "-.", ":")
-UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 def blue(share: float) -> str:
@@ -46,6 +48,11 @@ def _between(first: tuple[int, int, int], last: tuple[int, int, int], share: flo
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(first, last, strict=True))
 
 
+def shorten(text: str, letters: int) -> str:
+    """As much of it as there is room for."""
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+
+
 def figure(width: float, height: float) -> Figure:
     """So many inches; it belongs to no window and to no list of open figures, and goes when nobody holds it."""
     from matplotlib.figure import Figure
@@ -58,18 +65,37 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def save_figure(drawn: Figure, path: Path) -> None:
+def save_figure(drawn: Figure, path: Path, paper: Paper = PLAIN) -> None:
     """As png, svg or pdf by the ending of the name, whole or not at all."""
-    write_with(path, lambda partial: write_figure(drawn, partial, path.suffix[1:]))
+    write_with(path, lambda partial: write_figure(drawn, partial, path.suffix[1:], paper))
 
 
-def write_figure(drawn: Figure, target: Path | io.BytesIO, kind: str) -> None:
-    """Text stays text in an SVG; nothing in a file depends on when it was made."""
+@contextmanager
+def drawing(paper: Paper = PLAIN) -> Iterator[None]:
+    """What is drawn in this block has the style of that paper; lines go through our colours where it has none."""
+    from cycler import cycler
     from matplotlib import rc_context
 
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "regard"}), warnings.catch_warnings(record=True) as said:
+    wanted: Any = {"axes.prop_cycle": cycler(color=LINES)} | paper.style
+    with rc_context(wanted):
+        yield
+
+
+def line_colours() -> list[str]:
+    """For lines that stand beside each other, as the style has them."""
+    from matplotlib import rcParams
+
+    return [one["color"] for one in rcParams["axes.prop_cycle"]]
+
+
+def write_figure(drawn: Figure, target: Path | io.BytesIO, kind: str, paper: Paper = PLAIN) -> None:
+    """Text stays text in an SVG, and in a PDF its fonts are TrueType, as publishers want them (Type 42, not 3)."""
+    from matplotlib import rc_context
+
+    fixed: Any = {"svg.fonttype": "none", "svg.hashsalt": "regard", "pdf.fonttype": 42}
+    with drawing(paper), rc_context(fixed), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        drawn.savefig(target, format=kind, dpi=DOTS, metadata=UNDATED.get(kind))
+        drawn.savefig(target, format=kind, dpi=DOTS, metadata=paper.metadata(kind))
     if kind != "svg" and any("missing from font" in str(warning.message) for warning in said):
         warnings.warn("some characters have no shape in the font of pictures; save as svg or html", stacklevel=2)
 
@@ -97,10 +123,11 @@ def painted(text: str, colour: str, title: str, more: str = "") -> str:
     return f'<span style="background:{colour};color:{ink_on(colour)}{more}" title="{title}">{shown}</span>'
 
 
-def page(title: str, body: str, style: str = "") -> str:
+def page(title: str, body: str, style: str = "", made_by: str = "") -> str:
     """One file that opens by itself, on light and on dark screens: no network, no script."""
+    made = f'<meta name="description" content="{escape(made_by)}">\n' if made_by else ""
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{made}'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n"
         f"<body>\n<h1>{escape(title)}</h1>\n{body}\n</body>\n</html>\n"

@@ -8,10 +8,13 @@ from math import exp
 import numpy as np
 from matplotlib.figure import Figure
 
+from regard.errors import UserError
 from regard.look.pictures.style import FAINT, GREY, LINES, RULE, WIDTH, plain
 from regard.look.pictures.view import Arrays, Cell, View, blank
 from regard.look.record import Node
 
+LETTERS = 20  # of 7 points, in an inch
+LEAST = 4.0  # points: the smallest letters that can be read
 LEAVES = 60  # lines of a picture; the least probable of what was pruned is left out
 COLOURS = {"kept": LINES[0], "pruned": GREY, "finished": LINES[1]}
 
@@ -53,16 +56,21 @@ class SearchTree(View):
                 line += 1
         return places
 
-    def figure(self) -> Figure:
+    def figure(self, width: float | None = None) -> Figure:
         places = self._places()
         lines = 1 + max(line for _, line in places.values())
-        starts = self._columns(places)
-        figure = blank(0.135 * lines + 0.8, self)
+        starts = self._columns(places, width or WIDTH)
+        figure = blank(0.135 * lines + 0.8, self, width)
         axes = figure.add_subplot()
         axes.set_xlim(0, 1)
         axes.set_ylim(lines - 0.4, -1.2)
         axes.axis("off")
-        size = min(7.0, 72 * 0.135 * 0.75)
+        size = min(7.0, 7.0 * LETTERS * (width or WIDTH) / self._letters(places))
+        if width and size < LEAST:
+            wanted = LEAST / 7.0 * self._letters(places) / LETTERS
+            raise UserError(
+                f"this search is too deep for {width:.1f}in, letters would be too small; --width {wanted:.1f}in"
+            )
         for number, (depth, line) in places.items():
             node = self.nodes[number]
             if node.parent >= 0:
@@ -74,23 +82,24 @@ class SearchTree(View):
             axes.text(starts[depth], line, label, fontsize=size, va="center", color=COLOURS[node.fate],
                       weight="bold" if node.fate == "finished" else "normal")  # fmt: skip
         for place, (fate, colour) in enumerate(COLOURS.items()):
-            axes.text(0.1 * place, -1, fate, fontsize=7, color=colour, va="center")
-        axes.text(
-            0.32,
-            -1,
-            "from left to right: token and p(token); lines: one hypothesis each",
-            fontsize=7,
-            color=FAINT,
-            va="center",
-        )
+            axes.text(0.1 * place * WIDTH / (width or WIDTH), -1, fate, fontsize=7, color=colour, va="center")
+        said = "token, p(token)" if width else "from left to right: token and p(token); lines: one hypothesis each"
+        axes.text(0.32 * WIDTH / (width or WIDTH), -1, said, fontsize=7, color=FAINT, va="center").set_in_layout(False)
         return figure
 
-    def _columns(self, places: Mapping[int, tuple[int, int]]) -> list[float]:
+    def _letters(self, places: Mapping[int, tuple[int, int]]) -> int:
+        """From the first to the last of the longest names of all depths."""
+        return sum(
+            max(len(self.names[self.nodes[number].token]) + 7 for number, (depth, _) in places.items() if depth == at)
+            for at in range(1 + max(depth for depth, _ in places.values()))
+        )
+
+    def _columns(self, places: Mapping[int, tuple[int, int]], width: float) -> list[float]:
         """Where each depth begins: as wide as its longest name, all of them together as wide as the page."""
         widest = [0] * (1 + max(depth for depth, _ in places.values()))
         for number, (depth, _) in places.items():
             widest[depth] = max(widest[depth], len(self.names[self.nodes[number].token]) + 7)
-        return [sum(widest[:depth]) / max(sum(widest), 20 * WIDTH) for depth in range(len(widest))]
+        return [sum(widest[:depth]) / max(sum(widest), 20 * width) for depth in range(len(widest))]
 
     def body(self) -> str:
         children = self._children(set(range(len(self.nodes))))

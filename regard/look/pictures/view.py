@@ -4,13 +4,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from io import BytesIO
+from textwrap import wrap
 from typing import TypeAlias
 
 import numpy as np
 from matplotlib.figure import Figure
 from rich.text import Text
 
-from regard.look.pictures.style import FAINT, GREY, HONEST, INK, LINES, WIDTH, figure, page, plain
+from regard.look.pictures.style import FAINT, GREY, HONEST, INK, LINES, WIDTH, figure, page, plain, write_figure
 
 Cell: TypeAlias = str | int | float
 Arrays: TypeAlias = Mapping[str, np.ndarray | list[str]]
@@ -26,8 +28,8 @@ class View(ABC):
     note: str
 
     @abstractmethod
-    def figure(self) -> Figure:
-        """Drawn, for paper."""
+    def figure(self, width: float | None = None) -> Figure:
+        """Drawn, for paper, so many inches wide; None: as it wants to be, A4 less its margins at most."""
 
     @abstractmethod
     def body(self) -> str:
@@ -41,8 +43,8 @@ class View(ABC):
     def numbers(self) -> Arrays:
         """As arrays by name, masked cells NaN; and the names of what they run over."""
 
-    def terminal(self) -> Text:
-        """For a terminal, where it fits."""
+    def terminal(self, width: int) -> Text:
+        """For a terminal of so many columns, where it fits."""
         return Text(f"{self.title}: too much for a terminal; save it: --save picture.png")
 
     @property
@@ -50,16 +52,24 @@ class View(ABC):
         """Under every picture."""
         return f"{HONEST}; {self.note}" if self.note else HONEST
 
-    def page(self) -> str:
+    def _repr_png_(self) -> bytes:
+        """In a notebook."""
+        made = BytesIO()
+        write_figure(self.figure(), made, "png")
+        return made.getvalue()
+
+    def page(self, made_by: str = "") -> str:
         """One file that opens by itself."""
-        return page(self.title, f"{self.body()}\n<footer>{escape(self.said)}</footer>", STYLE)
+        return page(self.title, f"{self.body()}\n<footer>{escape(self.said)}</footer>", STYLE, made_by)
 
 
-def blank(height: float, view: View, width: float = WIDTH) -> Figure:
-    """A figure with the title above and the honest sentence below."""
-    drawn = figure(width, height)
-    drawn.suptitle(plain(view.title), fontsize=9, color=INK, x=0.01, ha="left")
-    drawn.supxlabel(plain(view.said), fontsize=7, color=FAINT, x=0.01, ha="left")
+def blank(height: float, view: View, width: float | None = None) -> Figure:
+    """A figure with the title above and the honest sentence below, on as many lines as they need."""
+    wide = width or WIDTH
+    title, said = (wrap(text, int(wide * letters)) or [""] for text, letters in ((view.title, 15), (view.said, 20)))
+    drawn = figure(wide, height + 0.14 * (len(title) - 1) + 0.11 * (len(said) - 1))
+    drawn.suptitle(plain("\n".join(title)), fontsize=9, color=INK, x=0.01, ha="left")
+    drawn.supxlabel(plain("\n".join(said)), fontsize=7, color=FAINT, x=0.01, ha="left")
     return drawn
 
 

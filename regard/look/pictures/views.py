@@ -160,7 +160,7 @@ def heads_view(record: Record, choice: Choice) -> HeadMaps:
 def text_view(record: Record, choice: Choice) -> Coloured:
     """The text coloured by one cell; of a classifier that looks by attention, by what each token got."""
     pooled = [seen for seen in record.seen.values() if seen.attention and seen.values.shape[1] == 1]
-    if pooled and not choice.unit and record.kind == "classifier":
+    if pooled and not choice.unit and record.labelled:
         values, sequence = pooled[-1].values.mean(0)[0], record.sequences[pooled[-1].columns]
         said = record.written.words[-1]
         return Coloured(
@@ -221,10 +221,8 @@ def gradients_view(found: Mapping[str, Mapping[str, Tensor]], path: str = "") ->
 def tree_view(record: Record) -> SearchTree:
     """The search for what was written."""
     if not record.tree:
-        remedy = {
-            "language model": "let it write: --length 20",
-            "translator": "search with --beam 5",
-            "captioner": "search with --beam 5",
-        }.get(record.kind, "it answers in one pass: look at --view map or text")
+        remedy = "let it write: --length 20" if record.source is None else "search with --beam 5"
+        if record.labelled:
+            remedy = "it answers in one pass: look at --view map or text"
         raise UserError(f"this {record.kind} searched for nothing, so there is no beam tree; {remedy}")
     return SearchTree(_title(record, f"the search for “{record.written.text}”"), "", record.tree, record.names)

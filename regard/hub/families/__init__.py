@@ -1,0 +1,35 @@
+"""Published architectures: one small file for each, which says what its names are called here."""
+
+from collections.abc import Callable
+
+from regard.errors import UserError, unknown
+from regard.hub.families import g2p, gpt2, marian, marian_native, neox
+from regard.hub.families.bert import bert, distilbert, roberta
+from regard.hub.families.llama import llama, mistral, qwen2
+from regard.hub.opened import Opened
+from regard.hub.package import Package
+
+FAMILIES: dict[str, Callable[[Package], Opened]] = {
+    "bert": bert,
+    "distilbert": distilbert,
+    "g2p": g2p.opened,
+    "gpt2": gpt2.opened,
+    "gpt_neox": neox.opened,
+    "llama": llama,
+    "marian": marian.opened,
+    "marian-native": marian_native.opened,
+    "mistral": mistral,
+    "qwen2": qwen2,
+    "roberta": roberta,
+}
+"""By what Hugging Face calls them, model_type, or else by the package that publishes them."""
+
+
+def open_package(package: Package) -> Opened:
+    """The model that another program's files hold, as one of ours."""
+    if package.family not in FAMILIES:
+        raise unknown(f"{package.where}: model_type", package.family, FAMILIES)
+    try:
+        return FAMILIES[package.family](package)
+    except UserError as error:
+        raise UserError(f"{package.where}: {error}") from None

@@ -1,0 +1,99 @@
+"""From another program's files to a run folder: whole, or not at all."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from regard.config import Data, Origin, Recipe, Train
+from regard.disk import new_folder, write_tensors
+from regard.errors import UserError
+from regard.folder import Folder
+from regard.hub.families import open_package
+from regard.hub.opened import Opened
+from regard.hub.package import Package
+from regard.hub.reading import read_package
+from regard.models.build import build
+from regard.tasks import task_fitting
+from regard.text.files import save
+
+PIECE = 1 << 20  # bytes that are read at once for a checksum
+
+
+def import_run(source: Path, run: Path) -> Recipe:
+    """Makes a run folder of a model that another program trained."""
+    package = read_package(source)
+    opened = open_package(package)
+    recipe = Recipe(
+        Data(kind=task_fitting(opened.model).name),
+        model=opened.model,
+        train=Train(length=opened.longest),
+        origin=Origin(
+            file=str(source),
+            sha256=_checksum(package.files),
+            format=package.format,
+            family=package.family,
+            licence=package.licence,
+            changed=opened.changed,
+        ),
+    )
+    with new_folder(run) as partial:
+        folder = Folder(partial)
+        save(opened.tokenizer, folder.tokenizer)
+        if opened.source_tokenizer is not None:
+            save(opened.source_tokenizer, folder.source_tokenizer)
+        write_tensors(folder.weights, weights_of(package, opened))
+        folder.write_config(recipe)
+    return recipe
+
+
+def weights_of(package: Package, opened: Opened) -> dict[str, Tensor]:
+    """Every tensor of the model, each by its way. What is missing, left over or of another shape is refused by name."""
+    there = set(package.tensors.names())
+    wanted = {name for way in opened.ways.values() for name in way.names}
+    if missing := sorted(wanted - there):
+        raise UserError(f"{package.where} wants tensor {_some(missing)}, which the weights do not have")
+    if extra := sorted(name for name in there - wanted if not name.endswith(opened.unused or ("\0",))):
+        raise UserError(f"{package.where} has no place for tensor {_some(extra)}, which the weights have")
+    made = {}
+    for name, shape in _shapes(opened).items():
+        way = opened.ways[name]
+        try:
+            tensor = way.read(package.tensors)
+        except (RuntimeError, IndexError):
+            tensor = torch.zeros(0)
+        if tensor.shape != shape or not tensor.is_floating_point():
+            raise UserError(
+                f"{package.where} wants {' × '.join(map(str, shape))} numbers of {_some(way.names)}, "
+                "found another shape; config and weights are of different models"
+            )
+        if not tensor.isfinite().all():
+            raise UserError(f"{package.where}: {_some(way.names)} holds numbers that are not finite; fetch it again")
+        made[name] = tensor
+    return made
+
+
+def _shapes(opened: Opened) -> dict[str, torch.Size]:
+    """The shape of every tensor that the model wants; nothing is allocated."""
+    source = None if opened.source_tokenizer is None else opened.source_tokenizer.vocabulary
+    with torch.device("meta"):
+        model = build(opened.model, opened.tokenizer.vocabulary, source)
+    shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    assert shapes.keys() == opened.ways.keys(), shapes.keys() ^ opened.ways.keys()
+    return shapes
+
+
+def _some(names: Iterable[str]) -> str:
+    first, *others = names
+    return f"{first} (and {len(others)} more)" if others else first
+
+
+def _checksum(files: Iterable[Path]) -> str:
+    found = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            while piece := file.read(PIECE):
+                found.update(piece)
+    return found.hexdigest()

@@ -1,0 +1,105 @@
+"""A Hugging Face folder: config.json, weights in .safetensors, tokenizer.json. No code that lies beside is run."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from regard.errors import UserError
+from regard.hub.package import Facts, Package
+from regard.hub.reading.json_files import read_table, table_if_there
+from regard.hub.reading.safetensors import SafeTensors
+from regard.hub.reading.vocabularies import byte_level_bpe, word_pieces
+
+ONE, SEVERAL = "model.safetensors", "model.safetensors.index.json"
+NOT_HERE = ("auto_map", "quantization_config")
+
+
+def can_read(path: Path) -> bool:
+    return path.is_dir() and (path / "config.json").is_file()
+
+
+def read(path: Path) -> Package:
+    """What the folder holds."""
+    config = path / "config.json"
+    values = read_table(config)
+    for key in NOT_HERE:
+        if values.get(key) is not None:
+            why = "names code to be run" if key == "auto_map" else "keeps weights in a form of its own"
+            raise UserError(f"{config}: {key} {why}, which is never done here; take weights of the plain model")
+    files = _weights(path)
+    tokenizer = _tokenizer(path)
+    words = table_if_there(path / "special_tokens_map.json") | table_if_there(path / "tokenizer_config.json")
+    return Package(
+        str(config),
+        "hugging face",
+        str(values.get("model_type", "")),
+        Facts(values),
+        SafeTensors(files),
+        tuple(files),
+        tokenizer,
+        {"add_bos_token": _begins(tokenizer), **{key: value for key, value in words.items() if value is not None}},
+        _licence(path / "README.md"),
+    )
+
+
+def _weights(path: Path) -> list[Path]:
+    if (path / ONE).is_file():
+        return [path / ONE]
+    if not (path / SEVERAL).is_file():
+        found = sorted(each.name for each in path.glob("*.bin"))
+        other = f", found {found[0]}, a pickle that could run code" if found else ""
+        raise UserError(f"{path} has no {ONE} beside its config.json{other}; save the model as safetensors")
+    named = read_table(path / SEVERAL).get("weight_map")
+    names = sorted(set(named.values())) if isinstance(named, dict) else []
+    if not names or not all(isinstance(name, str) and Path(name).name == name for name in names):
+        raise UserError(f"{path / SEVERAL} names no files in its folder; fetch it again")
+    for name in names:
+        if not (path / name).is_file():
+            raise UserError(f"{path / SEVERAL} names {name}, which is not there; fetch it too")
+    return [path / name for name in names]
+
+
+def _tokenizer(path: Path) -> dict[str, Any] | None:
+    """A tokenizer.json, or what older folders have instead."""
+    if (path / "tokenizer.json").is_file():
+        return _well_formed(read_table(path / "tokenizer.json"), path / "tokenizer.json")
+    if (path / "vocab.json").is_file() and (path / "merges.txt").is_file():
+        lines = (path / "merges.txt").read_text(encoding="utf-8", errors="replace").splitlines()
+        return byte_level_bpe(read_table(path / "vocab.json"), [line for line in lines if not line.startswith("#ver")])
+    if (path / "vocab.txt").is_file():
+        lower = table_if_there(path / "tokenizer_config.json").get("do_lower_case", True)
+        names = (path / "vocab.txt").read_text(encoding="utf-8", errors="replace").splitlines()
+        return word_pieces(names, bool(lower))
+    return None
+
+
+def _well_formed(found: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The parts that are looked into here have their kinds; the tokenizers library checks the others."""
+    model, added = found.get("model"), found.get("added_tokens") or []
+    parts = all(isinstance(found.get(name), dict | None) for name in ("normalizer", "decoder", "post_processor"))
+    words = isinstance(model, dict) and isinstance(model.get("vocab"), dict | list)
+    named = isinstance(added, list) and all(
+        isinstance(one, dict) and isinstance(one.get("content"), str) and type(one.get("id")) is int for one in added
+    )
+    if not (parts and words and named):
+        raise UserError(f"{path} is JSON but no tokenizer; fetch it again")
+    return found
+
+
+def _begins(tokenizer: dict[str, Any] | None) -> bool:
+    """Whether a tokenizer puts a special token in front of every text."""
+    framing = (tokenizer or {}).get("post_processor") or {}
+    inner = framing.get("processors")
+    steps = [framing, *(inner if isinstance(inner, list) else [])]
+    singles = [step.get("single") for step in steps if isinstance(step, dict)]
+    first = [one[0] for one in singles if isinstance(one, list) and one]
+    return any(isinstance(one, dict) and "SpecialToken" in one for one in first)
+
+
+def _licence(card: Path) -> str:
+    """As the head of a model card states it."""
+    if not card.is_file():
+        return ""
+    with card.open(encoding="utf-8", errors="replace") as file:
+        found = re.search(r"\A---\n.*?^license: *(\S+)$.*?^---$", file.read(10_000), re.MULTILINE | re.DOTALL)
+    return found[1] if found else ""

@@ -1,0 +1,398 @@
+"""The training loop: one for every model, every kind of data, one process or many."""
+
+import gc
+import math
+import shutil
+from collections import Counter
+from contextlib import nullcontext, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.config import Recipe, recipe_from, to_table
+from regard.config.decoding import Search
+from regard.config.settings import changes
+from regard.data.batch import Batch
+from regard.disk import text_sum, write_with
+from regard.errors import UserError, counted
+from regard.evaluate.figures import figures, held_out_sums
+from regard.evaluate.loss import Objective
+from regard.folder import Folder, log_text
+from regard.layers.low_rank import merged
+from regard.layers.state import State, leaves, like, map_state
+from regard.runs import Run, load_run
+from regard.tasks import reasons, spread, spread_share
+from regard.training import learning
+from regard.training.allocator import keep_freed_memory
+from regard.training.checkpoint import Checkpoint, load_checkpoint, mean_of, save_checkpoint, tensors_of
+from regard.training.lock import locked
+from regard.training.opening import open_folder
+from regard.training.optim import optimiser, rate_at
+from regard.training.pace import Pace, in_words
+from regard.training.parallel import World, device_of, gathered, precision_of, whole, world
+from regard.training.progress import Progress, better
+from regard.training.report import Board, Moment, Report, draw_curve
+from regard.training.stopping import BY_HAND, Interrupted, Stop
+from regard.weights import about_weights, fill, fill_some, open_weights, save_weights
+
+ANSWERS = 500  # held-out examples that are answered at a look
+ARGMAX = Search(beam=1)
+SOME = 20  # updates after which it is said how long all of them will take
+
+
+def train(recipe: Recipe | None, path: Path, report: Report | None = None) -> Run:
+    """Trains a run, or goes on with it where it stopped. Without a recipe the run's own is used."""
+    report = report or Report()
+    folder = Folder(path)
+    keep_freed_memory()
+    with world() as ours, locked(folder.path) if ours.leads else nullcontext():
+        if not ours.leads:
+            report = Report(quiet=True)
+        ours.first(lambda: open_folder(folder, recipe, report))
+        run = load_run(folder.path)
+        training = Training(run, ours, report)
+        with training.stop.heard(training.say_that_it_stops):
+            training.to_the_end()
+        del training  # what joins the processes must go before they part, or one waits for the other for ever
+        gc.collect()  # also what refers to itself, as modules that are shared out do
+        return run
+
+
+class Training:
+    """A run on its way. All that changes is in the model, the optimiser, the carried state and `progress`."""
+
+    def __init__(self, run: Run, world: World, report: Report) -> None:
+        self.run, self.world, self.report = run, world, report
+        self.folder, self.settings = self.run.folder, self.run.recipe.train
+        self.device = device_of(self.settings.device)
+        self.task, self.material = self.run.task, self.run.material
+        self.task.check_metric(self.settings.metric)
+        torch.manual_seed(self.settings.seed)
+        self.model = self.run.new_model().to(self.device)
+        self.carry = not (self.task.has_source or self.model.grows)
+        self.batches = self.task.batches(self.material.train, self.settings, self.carry)
+        self.objective = Objective(
+            self.model, self.settings.smoothing, precision_of(self.settings.precision, self.device)
+        )
+        self.carried: list[State] | None = None
+        self.progress = Progress()
+        self.stop, self.pace, self.clock = Stop(), Pace(), report.clock
+        self.trained_with = self.folder.trained_with(self.run.recipe)
+        self.answers_from = int(about_weights(self.folder.weights).get("step", 0))  # 0: there is nothing to answer with
+        self.entries: list[dict[str, Any]] = []
+        self.tokens_read = 0  # since this process began: what speed is counted in
+        self.board = Board(self.folder.path) if self.settings.tensorboard and self.world.leads else None
+        saved = load_checkpoint(self.folder.checkpoint) if self.folder.checkpoint.exists() else None
+        if saved:
+            self.folder.check(saved.about, self.run.recipe)
+        if self.folder.first_weights.exists():
+            fill_some(self.model, self.folder.first_weights)
+        learning.choose(self.model, self.settings)
+        if saved:
+            fill(self.model, learning.frozen(self.model) | saved.model, self.folder.checkpoint)
+        if self.settings.parallel == "fsdp":
+            self.world.share_out(self.objective)
+        self.optimiser = optimiser(self.model, self.settings)
+        if saved:
+            self._go_on_from(saved)
+            self._mend()
+
+    # ---- from beginning to end
+
+    def to_the_end(self) -> None:
+        self._introduce()
+        self.report.begin(self.settings.steps, self.progress.step)
+        first, began = self.progress.step, self.clock() - self.progress.seconds
+        try:
+            while self.progress.step < self.settings.steps and not self.progress.out_of_patience(self.settings):
+                self.timed_update()
+                self.progress = replace(self.progress, seconds=self.clock() - began)
+                before, step = self.clock(), self.progress.step
+                evaluating = step % self.settings.evaluate == 0 or step == self.settings.steps
+                if evaluating or step % self._entry_every == 0:
+                    self.entries.append(self._entry() | (self.evaluate() if evaluating else {}))
+                    if self.board:
+                        self.board.write(self.entries[-1])
+                asked = self.world.largest(self.stop.asked)
+                if evaluating or step % self.settings.checkpoint == 0 or asked:
+                    self._record()
+                    self.checkpoint()
+                if evaluating:
+                    self.pace = self.pace.looked(self.clock() - before)
+                    self.report.evaluated(self.entries[-1])
+                if asked:
+                    raise self._stopped(asked, looked=evaluating)
+                self._say_how_long(step - first, looked=evaluating)
+        finally:
+            self.report.end()
+        self.finish()
+
+    def timed_update(self) -> None:
+        """One step, and how long it took; what a person sees of it."""
+        before, read = self.clock(), self.tokens_read
+        loss = self.update()
+        self.pace = self.pace.updated(self.tokens_read - read, self.clock() - before)
+        left = self.pace.left(self.progress.step, self.settings)
+        self.report.step(
+            Moment(self.progress.step, self.settings.steps, loss, self.pace.speed, left, self.answers_from)
+        )
+
+    def update(self) -> float:
+        """One step: everything random in it follows from the seed and the step."""
+        step, settings = self.progress.step, self.settings
+        torch.manual_seed(((settings.seed << 32) + step * 1024 + self.world.rank) % 2**63)
+        batch = self.batches.at(step)
+        if batch.fresh:
+            self.carried = None
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate_at(step, settings)
+        self.optimiser.zero_grad()
+        wanted = batch.wanted
+        loss = torch.zeros(1, dtype=torch.double)
+        states = []
+        mine = self.world.rank * settings.accumulate
+        for number in range(mine, mine + settings.accumulate):
+            part = to_device(batch.rows(number, self.world.size * settings.accumulate), self.device)
+            state = None if self.carried is None else self.carried[number - mine]
+            outcome = self.objective(part, state, settings.student * step / settings.steps)
+            (outcome.loss * self.world.size / wanted).backward()  # the mean over processes is taken below
+            states.append(detached(outcome.state) if self.carry else None)
+            loss += outcome.loss.item()
+        self.carried = states if self.carry else None
+        mean = self.world.total(loss).item() / wanted
+        self.world.mean_gradients(self.model)
+        length = whole(nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)).item()
+        if not (math.isfinite(mean) and math.isfinite(length)):
+            self._not_a_number(step)
+        self.optimiser.step()
+        self.progress = self.progress.updated(wanted, mean)
+        self.tokens_read += batch.read
+        return mean
+
+    def evaluate(self) -> dict[str, Any]:
+        """Held-out figures for the log, and the best weights so far on the disk."""
+        held, settings = self.look(), self.settings
+        step, value = self.progress.step, held[settings.metric]
+        self.progress = self.progress.evaluated(value, settings)
+        best = self.progress.best_step == step
+        weights = self._weights()
+        if self.world.leads:
+            if best:
+                self._answer_with(weights, value)
+                self.folder.before_stop.unlink(missing_ok=True)
+            elif self.folder.before_stop.exists():  # a stop knew better than any look, but it was none
+                self.folder.before_stop.replace(self.folder.weights)
+                self.answers_from = self.progress.best_step
+            if settings.average > 1:
+                save_weights(self.folder.snapshot(step), weights)
+        return {"held_out": rounded(held), "best": best}
+
+    def _mend(self) -> None:
+        """Weights that were damaged: those of the checkpoint take their place, until a look finds better ones."""
+        weights, path = self._weights(), self.folder.weights
+        try:
+            open_weights(path)
+        except FileNotFoundError:
+            return  # no look yet
+        except UserError:
+            if self.world.leads and self.progress.best is not None:
+                self._answer_with(weights, self.progress.best)
+                self.report.say(f"{path} is damaged: the checkpoint's, of step {self.answers_from:,}, take its place")
+
+    def last_look(self) -> None:
+        """A look before stopping: the run answers with these weights from now on, if they are the best so far.
+
+        All else stays as if there had been none, also the best weights before: training goes on exactly.
+        """
+        metric, folder = self.settings.metric, self.folder
+        value, weights = self.look()[metric], self._weights()
+        there = about_weights(folder.weights)
+        best = there["value"] if there.get("metric") == metric and "value" in there else self.progress.best
+        if self.world.leads and better(metric, value, best):
+            if folder.weights.exists() and not folder.before_stop.exists():
+                write_with(folder.before_stop, lambda partial: shutil.copyfile(folder.weights, partial))
+            self._answer_with(weights, value)
+
+    def look(self) -> dict[str, float]:
+        """Figures of the held-out part, or of a share of it."""
+        settings, valid = self.settings, self.material.valid
+        every = self.task.held_out_batches(valid, settings.length, self.material.share(settings.look_tokens))
+        mine = (to_device(batch.rows(self.world.rank, self.world.size), self.device) for batch in every)
+        sums = self.world.total(held_out_sums(self.objective, mine))
+        held = figures(sums, self.task.tokens_in(valid), self.material.valid_bytes)
+        return held if settings.metric in held else held | self.answered()
+
+    def _weights(self) -> dict[str, Tensor]:
+        return merged(self.model, {name: whole(value) for name, value in self.model.state_dict().items()})
+
+    def _answer_with(self, weights: dict[str, Tensor], value: float) -> None:
+        """These are the weights of the run, until there are better ones."""
+        step, metric = self.progress.step, self.settings.metric
+        about = {**self.trained_with, "step": step, "metric": metric, "value": value}
+        save_weights(self.folder.weights, weights, about)
+        self.answers_from = step
+
+    def answered(self) -> dict[str, float]:
+        """Scores of what the model itself answers: its labels, or what it writes for some held-out examples."""
+        valid, training = self.material.valid, self.model.training
+        number = self.task.asks(valid)
+        share = spread_share(number, self.material.share(self.settings.look_tokens))
+        places = spread(number, ANSWERS) if self.task.writes else share
+        with gathered(self.objective):
+            self.model.eval()  # nothing is dropped meanwhile
+            found = list(self.task.answers(self.model, self.run.tokenizers, valid, places, ARGMAX))
+            self.model.train(training)
+        scores = self.task.scores([said for said, _ in found], [wanted for _, wanted in found])
+        return {name: score.value for name, score in scores.items()}
+
+    def finish(self) -> None:
+        """The weights that are handed on: the best look's, or the mean of several."""
+        if self.progress.best is None:
+            raise UserError(
+                f"{self.folder.path} is at step {self.progress.step}, past train.steps ({self.settings.steps}), "
+                f"and has not been looked at yet; set train.steps above {self.progress.step}"
+            )
+        if self.settings.average > 1 and self.world.leads:
+            steps = [step for step, _ in self.progress.snapshots]
+            mean = mean_of([self.folder.snapshot(step) for step in steps])
+            save_weights(self.folder.weights, mean, {**self.trained_with, "step": max(steps), "mean_of": steps})
+        if self.world.leads:
+            draw_curve(self.folder.curve, self.folder.read_log())
+            best = f"best {self.settings.metric} {self.progress.best:.4f} at step {self.progress.best_step:,}"
+            self.report.say(f"{best}, {self.progress.seconds:,.0f} s; the run is in {self.folder.path}")
+
+    # ---- keeping and going on
+
+    def checkpoint(self) -> None:
+        """Everything needed to go on, safely on the disk."""
+        everywhere: State = None
+        if self.carried is not None:
+            parts = [leaves(part) for part in self.carried]
+            together = [torch.cat(leaf) for leaf in zip(*parts, strict=True)]
+            rows = self.batches.at(self.progress.step - 1).size  # more parts than rows: the rest counts for nothing
+            everywhere = tuple(self.world.joined(leaf)[:rows] for leaf in together)
+        tensors = tensors_of(self.model, self.optimiser, everywhere)
+        if self.world.leads:
+            log = text_sum(log_text(self.entries))
+            about = {**self.trained_with, "config": to_table(self.run.recipe), "log": log}
+            save_checkpoint(self.folder.checkpoint, tensors, self.progress, about)
+            self.folder.forget_snapshots(step for step, _ in self.progress.snapshots)
+
+    def _go_on_from(self, saved: Checkpoint) -> None:
+        saved.restore_optimiser(self.optimiser)
+        self.progress = saved.progress
+        self.answers_from = self.answers_from or self.progress.best_step
+        rows = self.batches.at(self.progress.step).size
+        if saved.carried and len(saved.carried[0]) == rows:  # else rows are cut otherwise now, and start afresh
+            mine, parts = self.world.rank * self.settings.accumulate, self.world.size * self.settings.accumulate
+            chosen = [share if len(share) else share.new_zeros(1) for share in torch.arange(rows).tensor_split(parts)]
+            template = self.model.start(batch=1)
+            there = [
+                like(template, [leaf[share] for leaf in saved.carried])
+                for share in chosen[mine : mine + self.settings.accumulate]
+            ]
+            self.carried = [map_state(lambda leaf: leaf.to(self.device), state) for state in there]
+        self.report.say(f"going on from step {self.progress.step:,} of {self.folder.path}")
+        self.entries = [entry for entry in self.folder.read_log() if entry["step"] <= self.progress.step]
+        if saved.about.get("log", log := text_sum(log_text(self.entries))) != log:
+            self.report.say(f"{self.folder.log} is not as it was written; going on with what can be read of it")
+        if "config" in saved.about:
+            for name, was, found in changes(to_table(recipe_from(saved.about["config"])), to_table(self.run.recipe)):
+                self.report.say(f"{name} is {found} now, it was {was}")
+
+    def say_that_it_stops(self, asked: int) -> None:
+        if asked != BY_HAND:
+            self.report.say("asked to end: finishing this step, then a checkpoint")
+            return
+        long = f" of about {in_words(self.pace.looks[-1])}" if self.pace.looks else ""
+        self.report.say(f"finishing this step, then a last look{long} (Ctrl-C again to stop at once)")
+
+    def _stopped(self, asked: int, looked: bool) -> Interrupted:
+        """Behind the checkpoint: a last look if somebody waits for it, and what the run has come to."""
+        if asked == BY_HAND and not looked:
+            with suppress(KeyboardInterrupt):  # asked again: nothing is lost but the look
+                self.last_look()
+        known = self.answers_from
+        answers = f"answers come from step {known:,}" if known else "there is nothing to answer with yet"
+        done = f"stopped at step {self.progress.step:,}"
+        return Interrupted(f"{done}; {answers}; go on with: regard train {self.folder.path}", asked)
+
+    def _say_how_long(self, done: int, looked: bool) -> None:
+        """After some updates, and once more when it is known how long a look takes."""
+        left = self.pace.left(self.progress.step, self.settings)
+        if left and (done == SOME or (looked and len(self.pace.looks) == 1 and done > SOME)):
+            number = self.settings.steps - self.progress.step + done
+            looks = "looks included" if self.pace.looks else "looks not counted yet"
+            took = sum(seconds for _, seconds in self.pace.updates) / len(self.pace.updates) * done
+            whole = took + sum(self.pace.looks) + left
+            self.report.say(f"about {in_words(whole)} for {counted(number, 'update')}, {looks}")
+
+    @property
+    def _entry_every(self) -> int:
+        """The log has about ten entries of the training loss for each look."""
+        return max(1, self.settings.evaluate // 10)
+
+    def _entry(self) -> dict[str, Any]:
+        """What the log says of the steps since its last entry."""
+        done, self.progress = self.progress, self.progress.logged()
+        return {
+            "step": done.step,
+            "loss": round(done.loss / done.losses, 5),
+            "rate": rate_at(done.step - 1, self.settings),
+            "tokens": done.tokens,
+            "tokens_per_second": round(self.pace.speed),
+            "seconds": round(done.seconds, 1),
+        }
+
+    def _record(self) -> None:
+        if self.world.leads:
+            self.folder.write_log(self.entries)
+
+    def _not_a_number(self, step: int) -> None:
+        kept = (
+            f"the last good checkpoint is in {self.folder.path}"
+            if self.folder.checkpoint.exists()
+            else "nothing is lost"
+        )
+        raise UserError(
+            f"the loss is no longer a number at step {step + 1}; {kept}; try a lower train.rate "
+            f"(now {self.settings.rate}), a longer train.warmup (now {self.settings.warmup}) "
+            f"or a smaller train.clip (now {self.settings.clip})"
+        )
+
+    def _introduce(self) -> None:
+        if left_out := self.material.facts["skipped"]:
+            self.report.say(f"left out {reasons(Counter(left_out))}")
+        if self.progress.step >= self.settings.steps and self.progress.best is not None:
+            self.report.say(f"already at step {self.progress.step:,}; give a larger --train.steps to train on")
+            return
+        if self.settings.precision == "bfloat16" and self.objective.precision == torch.float32:
+            self.report.say(f"{self.device} has no bfloat16 of its own: computing in float32, which is faster here")
+        parameters, steps = sum(p.numel() for p in self.model.parameters()), self.settings.steps
+        epochs = f"{steps / self.batches.per_epoch:,.3g}"
+        self.report.say(
+            f"{counted(parameters, 'parameter')}, {counted(self.material.train_tokens, 'training token')}, "
+            f"{counted(steps, 'update')}, {counted(epochs, 'epoch')}, on {self.device}"
+        )
+        if (share := self.material.share(self.settings.look_tokens)) < 1:
+            every = self.material.valid_tokens
+            self.report.say(f"a look reads {share * every:,.0f} of {every:,} held-out tokens, spread evenly")
+
+
+def to_device(batch: Batch, device: torch.device) -> Batch:
+    """The batch where the model is."""
+    if device.type == "cpu":
+        return batch
+    return Batch(*(part.to(device) if isinstance(part, torch.Tensor) else part for part in batch))  # type: ignore[arg-type]
+
+
+def detached(state: State) -> State:
+    """A state in full precision, with the history of its gradients cut off."""
+    return map_state(lambda leaf: leaf.detach().float() if leaf.is_floating_point() else leaf.detach(), state)
+
+
+def rounded(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(value, 5) if isinstance(value, float) else value for name, value in found.items()}

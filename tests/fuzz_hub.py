@@ -1,0 +1,129 @@
+"""Breaks files of other programs at random: whatever they hold, they are imported or refused in one line.
+
+`python tests/fuzz_hub.py 100000 SEED` tries so many.
+"""
+
+import json
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from test_hub_families import save, save_classifier
+from test_hub_gguf import write_llama
+from test_hub_llama2c import write as write_llama2c
+
+from regard.errors import UserError
+from regard.hub.families import open_package
+from regard.hub.importing import weights_of
+from regard.hub.reading import read_package
+
+NUMBERS = (0, 1, 0x7F, 0x80, 0xFF)
+
+
+def sources(folder: Path) -> dict[str, list[Path]]:
+    """A small file or folder of each format, and the files of it that are broken."""
+    found = {}
+    for name in ("llama", "bert"):
+        (save if name == "llama" else save_classifier)(name, folder / name)
+        found[name] = [path for path in sorted((folder / name).iterdir()) if path.is_file()]
+    for name, pieces in (("bytes", False), ("pieces", True)):
+        write_llama(folder / f"{name}.gguf", "llama", pieces, "Q4_1")
+        found[f"{name}.gguf"] = [folder / f"{name}.gguf"]
+    (folder / "llama2c").mkdir()
+    write_llama2c(folder / "llama2c", True)
+    found["llama2c/model.bin"] = [folder / "llama2c/model.bin", folder / "llama2c/tokenizer.bin"]
+    shapes = {
+        "emb": (29, 256),
+        "w_ih": (768, 256),
+        "w_hh": (768, 256),
+        "b_ih": 768,
+        "b_hh": 768,
+        "w": (74, 256),
+        "b": 74,
+    }
+    names = [*(f"{side}_{part}" for side in ("enc", "dec") for part in list(shapes)[:5]), "fc_w", "fc_b"]
+    arrays = {name: np.zeros(shapes[name.split("_", 1)[1]], np.float32) for name in names}
+    arrays["dec_emb"] = np.zeros((74, 256), np.float32)
+    np.savez(folder / "g2p.npz", **arrays)
+    found["g2p.npz"] = [folder / "g2p.npz"]
+    return found
+
+
+def broken(data: bytes, choose: random.Random) -> bytes:
+    """The file with some of its bytes others, gone, or there twice; mostly at its beginning, where lengths stand."""
+    changed = bytearray(data)
+    for _ in range(choose.choice((1, 1, 1, 2, 8))):
+        if not changed:
+            break
+        near = choose.random() < 0.7
+        at = choose.randrange(min(len(changed), 2000) if near else len(changed))
+        what = choose.random()
+        if what < 0.5:
+            changed[at] = choose.choice((*NUMBERS, choose.randrange(256)))
+        elif what < 0.7:
+            changed[at : at + 8] = choose.choice(
+                (b"\xff" * 8, b"\0" * 8, b"\xff\xff\xff\xff\xff\xff\xff\x7f", b"\x01" * 4)
+            )
+        elif what < 0.85:
+            del changed[at : at + choose.randrange(1, 64)]
+        elif what < 0.95:
+            changed[at:at] = changed[at : at + choose.randrange(1, 64)]
+        else:
+            del changed[at:]
+    return bytes(changed)
+
+
+def other_value(data: bytes, choose: random.Random) -> bytes:
+    """A table in which one value is another."""
+    table = json.loads(data)
+    key = choose.choice(sorted(table)) if table else "model_type"
+    table[key] = choose.choice((None, -1, 0, 1, 3, 10**9, 10**30, 1.5, "", "x", [], {}, True, [[1]], {"a": 1}, "silu"))
+    return json.dumps(table).encode()
+
+
+def attempt(source: Path) -> str:
+    """What becomes of a source: read, or refused; anything else is a mistake of ours and rises."""
+    try:
+        package = read_package(source)
+        weights_of(package, open_package(package))
+        return "read"
+    except UserError as error:
+        return "refused" if "\n" not in str(error) else f"refused in several lines: {error}"
+
+
+def fuzz(number: int, seed: int, folder: Path) -> Counter[str]:
+    """Breaks each format in turn, so many times in all."""
+    choose, seen = random.Random(seed), Counter[str]()
+    formats = sources(folder)
+    for name in formats:
+        assert attempt(folder / name) == "read", name
+    for turn in range(number):
+        name = choose.choice(sorted(formats))
+        path = choose.choice(formats[name])
+        whole = path.read_bytes()
+        change = other_value if path.suffix == ".json" and choose.random() < 0.5 else broken
+        path.write_bytes(change(whole, choose))
+        began = time.monotonic()
+        try:
+            seen[f"{name}: {attempt(folder / name)}"] += 1
+        except BaseException:
+            kept = Path(tempfile.gettempdir()) / f"fuzzed-{path.name}"
+            kept.write_bytes(path.read_bytes())
+            print(f"turn {turn} of seed {seed}: {name}, {path.name}; kept as {kept}", file=sys.stderr)
+            raise
+        finally:
+            path.write_bytes(whole)
+        seen["above a second"] += time.monotonic() - began > 1
+    return seen
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as place:
+        for line, count in sorted(fuzz(int(sys.argv[1]), int(sys.argv[2]), Path(place)).items()):
+            print(f"{count:8} {line}")
+    print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB at most")

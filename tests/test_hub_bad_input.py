@@ -1,0 +1,166 @@
+"""Files of other programs that are cut off, contradict themselves or would run something: one line, nothing made."""
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from fuzz_hub import fuzz, sources
+from safetensors.torch import load_file, save_file
+from test_hub_families import save
+
+from regard.cli import main
+from regard.disk import write_tensors
+from regard.errors import UserError
+from regard.hub import importing
+from regard.hub.importing import import_run
+
+pytest.importorskip("transformers", reason="transformers, our reference, is not installed")
+pytest.importorskip("gguf", reason="gguf, our reference, is not installed")
+
+
+def refusal(source: Path, run: Path) -> str:
+    """What is said, in one line; nothing is left where the run would have been."""
+    with pytest.raises(UserError) as error:
+        import_run(source, run)
+    assert "\n" not in str(error.value)
+    assert not run.exists()
+    assert not list(run.parent.glob(".*.partial"))
+    return str(error.value)
+
+
+@pytest.fixture(scope="module")
+def formats(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("formats")
+    return folder, sources(folder)
+
+
+def test_a_file_cut_off_at_twenty_places(formats, tmp_path):
+    folder, files = formats
+    for name, path in [(name, path) for name, paths in files.items() for path in paths]:
+        if path.name in ("generation_config.json", "tokenizer_config.json", "vocab.txt"):
+            continue  # a few of their lines are no less a file
+        whole = path.read_bytes()
+        for place in range(20):
+            path.write_bytes(whole[: len(whole) * place // 20])
+            refusal(folder / name, tmp_path / "run")
+        path.write_bytes(whole)
+
+
+def test_broken_at_random(tmp_path):
+    seen = fuzz(120, 0, tmp_path)
+    assert sum(number for said, number in seen.items() if said.endswith(("read", "refused"))) == 120
+
+
+def changed(folder: Path, **facts: object) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **facts}))
+
+
+def test_a_config_that_cannot_be_had_or_contradicts_its_weights(tmp_path):
+    folder, run = tmp_path / "hf", tmp_path / "run"
+    save("llama", folder)
+    config = folder / "config.json"
+    whole = config.read_text()
+    for facts, said in (
+        ({"model_type": "gemma3"}, "model_type 'gemma3' does not exist; choose one of bert, distilbert, g2p, gpt2, "
+                                   "gpt_neox, llama, marian, marian-native, mistral, qwen2, roberta"),
+        ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}},
+         "rope_scaling.rope_type is 'llama3', which cannot be had exactly; 'default' alone can be had here"),
+        ({"attention_bias": True}, "attention_bias is True, which cannot be had exactly; False alone can be had here"),
+        ({"hidden_act": "xielu"}, "hidden_act is 'xielu', which cannot be had exactly; known are gelu, gelu_new, "
+                                  "gelu_pytorch_tanh, relu, silu, swish"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers must be a whole number from 1 to 1024, found 1000000000"),
+        ({"hidden_size": 25}, "hidden_size (25) must be divisible by num_attention_heads (4), and that by "
+                              "num_key_value_heads (2)"),
+        ({"auto_map": {"AutoModel": "x.Y"}}, "auto_map names code to be run, which is never done here; take weights of "
+                                             "the plain model"),
+        ({"eos_token_id": 270}, "eos_token_id must be a token from 0 to 269, found 270"),
+        ({"vocab_size": 200}, "the tokenizer does not fit: special token 259 is beyond the 200 that there are"),
+    ):  # fmt: skip
+        config.write_text(whole)
+        changed(folder, **facts)
+        if "vocab_size" in facts:
+            changed(folder, bos_token_id=None, eos_token_id=None)
+            said = "the tokenizer does not fit: token 262 is beyond the 200 that there are"
+        assert refusal(folder, run) == f"{config}: {said}"
+    for facts, said in (
+        ({"num_hidden_layers": 3}, "wants tensor model.layers.2.input_layernorm.weight (and 8 more), which the weights "
+                                   "do not have"),
+        ({"num_hidden_layers": 1}, "has no place for tensor model.layers.1.input_layernorm.weight (and 8 more), which "
+                                   "the weights have"),
+        ({"intermediate_size": 41}, "wants 82 × 24 numbers of model.layers.0.mlp.gate_proj.weight (and 1 more), found "
+                                    "another shape; config and weights are of different models"),
+    ):  # fmt: skip
+        config.write_text(whole)
+        changed(folder, **facts)
+        assert refusal(folder, run) == f"{config} {said}"
+
+
+def test_weights_that_do_not_fit(tmp_path):
+    folder, run = tmp_path / "hf", tmp_path / "run"
+    save("gpt2", folder)
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    table = tensors["transformer.wte.weight"]
+    for weights, said in (
+        ({**tensors, "transformer.wte.weight": table[:-1]}, "transformer.wte.weight, found another shape"),
+        ({**tensors, "transformer.wte.weight": table.long()}, "transformer.wte.weight, found another shape"),
+        ({**tensors, "transformer.wte.weight": table / 0}, "transformer.wte.weight holds numbers that are not finite"),
+        ({**tensors, "transformer.more": table.clone()}, "has no place for tensor transformer.more"),
+    ):
+        save_file(weights, path, {"format": "pt"})
+        assert said in refusal(folder, run)
+    path.write_bytes((2**63).to_bytes(8, "little") + b"{}")
+    assert "is damaged" in refusal(folder, run)
+    path.unlink()
+    assert refusal(folder, run) == (
+        f"{folder} has no model.safetensors beside its config.json; save the model as safetensors"
+    )
+
+
+class Trap:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return (Path.touch, (self.path,))
+
+
+def test_a_pickle_is_never_run(tmp_path):
+    sprung, folder = tmp_path / "sprung", tmp_path / "hf"
+    save("gpt2", folder)
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Trap(sprung)))
+    assert "found pytorch_model.bin, a pickle that could run code" in refusal(folder, tmp_path / "run")
+    torch.save({"model": Trap(sprung)}, tmp_path / "model.pt")
+    pickled = "is a pickle, which could run code, and is not read; save the model as safetensors"
+    for name in ("hf/pytorch_model.bin", "model.pt"):
+        assert refusal(tmp_path / name, tmp_path / "run") == f"{tmp_path / name} {pickled}"
+    np.savez(tmp_path / "model.npz", enc_emb=np.array([Trap(sprung)], dtype=object))
+    refusal(tmp_path / "model.npz", tmp_path / "run")
+    assert not sprung.exists()
+
+
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
+    save("gpt2", tmp_path / "hf")
+
+    def full(path, tensors):
+        write_tensors(path, {})
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(importing, "write_tensors", full)
+    assert "No space left on device" in refusal(tmp_path / "hf", tmp_path / "run")
+
+
+def test_a_run_that_is_there_stays(tmp_path, capsys):
+    save("gpt2", tmp_path / "hf")
+    assert main(["import", str(tmp_path / "hf"), "--run", str(tmp_path / "run")]) == 0
+    before = (tmp_path / "run/config.toml").read_text()
+    assert main(["import", str(tmp_path / "hf"), "--run", str(tmp_path / "run")]) == 1
+    assert "is there already; choose another folder with --run, or delete it" in capsys.readouterr().err
+    assert (tmp_path / "run/config.toml").read_text() == before
