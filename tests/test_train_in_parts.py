@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import tiny
@@ -59,6 +60,26 @@ def test_two_processes_train_as_one(name, settings, tmp_path):
     quietly(plan, tmp_path / "both")
     near = 1e-4 if "optimiser" in settings else 1e-5  # muon rounds to 16 bits
     assert held_out_losses(tmp_path / "both") == pytest.approx(held_out_losses(tmp_path / "alone"), rel=near)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted where Linux names them")
+def test_no_thread_of_several_processes_outlives_their_training(tmp_path):
+    """One that is left takes Python's lock while Python ends, now and then, which aborts the process."""
+    settings = {"optimiser": "muon", "parallel": "fsdp"}  # ways of torch's that hold on to what joins the processes
+    Folder(tmp_path).write_config(recipe(tmp_path, "lm-transformer", steps=1, **settings))
+    script = tmp_path / "train_and_count.py"
+    script.write_text(
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from regard.cli import main\n"
+        "if main(['train', *sys.argv[1:]]) == 0:\n"
+        "    print(*{path.read_text().strip() for path in Path('/proc/self/task').glob('*/comm')}, sep='\\n')\n",
+        encoding="utf-8",
+    )
+    done = tiny.in_two_processes(tmp_path / "config.toml", "--folder", tmp_path / "both", program=[script])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert "gloo" not in done.stdout
 
 
 # In 16 bits

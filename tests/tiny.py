@@ -4,6 +4,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -127,10 +128,10 @@ def in_another_process(*words: object) -> subprocess.CompletedProcess[str]:
     return _run(command(*words))
 
 
-def in_two_processes(*words: object) -> subprocess.CompletedProcess[str]:
+def in_two_processes(*words: object, program: Sequence[object] = ("-m", "regard")) -> subprocess.CompletedProcess[str]:
     """The same under torch's launcher."""
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    return _run([*launcher, "-m", "regard", *map(str, words)])
+    return _run([*launcher, *map(str, program), *map(str, words)])
 
 
 def _run(words: list[str]) -> subprocess.CompletedProcess[str]:

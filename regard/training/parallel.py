@@ -4,11 +4,12 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 
@@ -52,10 +53,15 @@ class World:
             dist.broadcast(part.copy_(rows) if owner == self.rank else part, owner)
         return torch.cat(parts)
 
+    @cached_property
+    def mesh(self) -> DeviceMesh:
+        """All processes in one row."""
+        return init_device_mesh("cuda" if torch.cuda.is_available() else "cpu", (self.size,))
+
     def share_out(self, module: nn.Module) -> None:
         """Leaves a share of the module in each process; they meet only while it computes (FSDP2)."""
         if self.size > 1:
-            fully_shard(module, mesh=init_device_mesh(next(module.parameters()).device.type, (self.size,)))
+            fully_shard(module, mesh=self.mesh)
 
     def mean_gradients(self, module: nn.Module) -> None:
         """Gives every process the mean of all gradients, as DDP does; shared-out modules have seen to it themselves.
@@ -71,6 +77,17 @@ class World:
         together /= self.size
         for gradient, mean in zip(gradients, together.split([g.numel() for g in gradients]), strict=True):
             gradient.copy_(mean.view_as(gradient))
+
+    def part(self) -> None:
+        """Takes leave of the others, and sees the threads end that spoke to them.
+
+        The group ends them when nobody holds it any more, but a mesh does, and torch's own caches hold that for ever. A
+        thread that is left may still have a tensor to let go of, for which it takes Python's lock; while Python ends,
+        that aborts the process (pytorch#190489).
+        """
+        dist.destroy_process_group()
+        if "mesh" in vars(self):
+            self.mesh._pg_registry.clear()
 
     def first(self, prepare: Callable[[], None]) -> None:
         """Lets the leader prepare files before anybody reads them."""
@@ -112,10 +129,11 @@ def world() -> Iterator[World]:
         yield World()
         return
     dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    ours = World(dist.get_rank(), dist.get_world_size())
     try:
-        yield World(dist.get_rank(), dist.get_world_size())
+        yield ours
     finally:
-        dist.destroy_process_group()
+        ours.part()
 
 
 def device_of(name: str) -> torch.device:
