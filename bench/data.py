@@ -19,6 +19,7 @@ AS_THEY_ARE = {
     "shakespeare": ("tinyshakespeare", "*.xz"),
     "war_and_peace": ("war_and_peace", "*.xz"),
     "linux": ("linux_kernel_c", "*.xz"),
+    "sentences": ("sentences", "*.xz"),
 }
 CMUDICT = {"train": "train-dev-20-21", "dev": "train-dev-1-21", "test": "test"}
 
@@ -52,6 +53,16 @@ def sigmorphon(packed: Path, data: Path) -> None:
                 write(data / "sigmorphon" / Path(member.name).name, (spelled(*line.split("\t")) for line in lines))
 
 
+def sentences(packed: Path, data: Path) -> None:
+    """SST-2's phrases with the sentences that they were cut from; TREC's questions in UTF-8."""
+    folder = packed / "sentences"
+    parts = [lzma.decompress((folder / f"{name}.train.xz").read_bytes()) for name in ("sst2_phrases", "stsa.binary")]
+    write(data / "sentences" / "sst2-phrases.train", (part.decode() for part in parts))
+    for part in ("train", "test"):
+        with lzma.open(folder / f"TREC.{part}.all.xz", "rt", encoding="latin-1") as lines:
+            write(data / "sentences" / f"trec.{part}", lines)
+
+
 def main(packed: Path, data: Path) -> None:
     for folder, (name, pattern) in AS_THEY_ARE.items():
         (data / folder).mkdir(parents=True, exist_ok=True)
@@ -59,6 +70,7 @@ def main(packed: Path, data: Path) -> None:
             shutil.copy(file, data / folder / file.name)
     cmudict(packed, data)
     sigmorphon(packed, data)
+    sentences(packed, data)
 
 
 if __name__ == "__main__":

@@ -92,7 +92,13 @@ def of_data(folder: Path) -> None:
     (folder / "kor_train.tsv").write_text("가\tk a\n")
     with tarfile.open(packed / "sigmorphon2021_g2p" / "data.tar.xz", "w:xz") as archive:
         archive.add(folder / "kor_train.tsv", "data/low/kor_train.tsv")
+    for name, line in (("sst2_phrases.train", "1 good\n"), ("stsa.binary.train", "0 a bad film\n")):
+        (packed / "sentences" / f"{name}.xz").write_bytes(lzma.compress(line.encode()))
+    for part in ("train", "test"):
+        (packed / "sentences" / f"TREC.{part}.all.xz").write_bytes(lzma.compress("3 Où ?\n".encode("latin-1")))
     data.main(packed, folder / "data")
+    assert (folder / "data/sentences/sst2-phrases.train").read_text() == "1 good\n0 a bad film\n"
+    assert (folder / "data/sentences/trec.test").read_text(encoding="utf-8") == "3 Où ?\n"
     assert (folder / "data/multi30k/train.en.gz").read_bytes() == b"as it is"
     assert (folder / "data/cmudict/train.tsv").read_text().splitlines()[1] == "B O T H\tB OW1 TH"
     assert "B O T H" not in (folder / "data/cmudict/dev.tsv").read_text(), "a word that was trained on"

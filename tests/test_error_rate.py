@@ -14,20 +14,9 @@ from tiny import untrained
 from regard import UserError, build
 from regard.cli import main
 from regard.data.corpora.phrases import phrases
-from regard.look.align.error_rate import Gold, at_best, by_chance, diagonal, overlap, read_gold
-from regard.look.align.heads import (
-    BEST,
-    DIAGONAL,
-    FED,
-    MEAN,
-    PREDICTED,
-    UNIFORM,
-    HeadRow,
-    Segmented,
-    compare,
-    halved,
-    read_alignments,
-)
+from regard.look.align.against_gold import BEST, BOTH, DIAGONAL, UNIFORM, HeadRow, Segmented, halved
+from regard.look.align.error_rate import Gold, as_links, at_best, by_chance, diagonal, overlap, read_gold
+from regard.look.align.heads import FED, MEAN, PREDICTED, compare, read_alignments
 from regard.look.align.words import align, words_of
 from regard.text import train_tokenizer
 
@@ -50,7 +39,7 @@ def some_gold(draw):
 def test_a_sentence_by_hand():
     """A = {0-0, 1-1, 1-2}, S = {0-0, 2-1}, P = S + {1-2}: 1 − (1 + 2) / (3 + 2)."""
     gold = read_gold("0-0 2-1 1?2", (3, 3))
-    found = overlap([0, 1, 1], gold)
+    found = overlap(as_links([0, 1, 1]), gold)
     assert found.error == pytest.approx(0.4)
     assert found.precision == pytest.approx(2 / 3)
     assert found.recall == pytest.approx(1 / 2)
@@ -64,14 +53,14 @@ def test_the_definition(case):
         slow = 1 - (len([x for x in a if x in gold.sure]) + len([x for x in a if x in gold.possible])) / (
             len(a) + len(gold.sure)
         )
-        assert overlap(chosen, gold).error == pytest.approx(slow)
-    assert 0 <= overlap(chosen, gold).error <= 1
+        assert overlap(as_links(chosen), gold).error == pytest.approx(slow)
+    assert 0 <= overlap(as_links(chosen), gold).error <= 1
 
 
 @given(some_gold())
 def test_nothing_with_one_link_a_word_beats_the_best(case):
     _, targets, gold, chosen = case
-    assert overlap(at_best(targets, gold), gold).error <= overlap(chosen, gold).error + 1e-9
+    assert overlap(as_links(at_best(targets, gold)), gold).error <= overlap(as_links(chosen), gold).error + 1e-9
 
 
 @given(some_gold())
@@ -82,15 +71,15 @@ def test_chance_is_the_mean_over_all_alignments(case):
     every = [[]]
     for _ in range(targets):
         every = [[*chosen, source] for chosen in every for source in range(sources)]
-    mean = sum(overlap(chosen, gold).error for chosen in every) / len(every)
+    mean = sum(overlap(as_links(chosen), gold).error for chosen in every) / len(every)
     assert by_chance(sources, targets, gold).error == pytest.approx(mean)
 
 
 @given(st.integers(1, 9))
 def test_a_perfect_alignment_has_no_errors(size):
     gold = read_gold(" ".join(f"{i}-{i}" for i in range(size)), (size, size))
-    assert overlap(diagonal(size, size), gold).error == 0
-    assert overlap(at_best(size, gold), gold).error == 0
+    assert overlap(as_links(diagonal(size, size)), gold).error == 0
+    assert overlap(as_links(at_best(size, gold)), gold).error == 0
 
 
 def test_the_diagonal_of_unlike_lengths():
@@ -279,6 +268,23 @@ def test_scores_against_gold_files_and_built_in_gold(tmp_path, capsys):
     assert "one half" in table
     assert main(["align", str(run), "--gold", "phrases-short:french", "--number", "3"]) == 0
     assert "3 sentence pairs" in capsys.readouterr().out
+
+
+def test_a_run_of_the_other_direction_joins_in(tmp_path, capsys):
+    there, back = a_run(tmp_path, "seq2seq-gru-attention"), a_run(tmp_path, "seq2seq-transformer")
+    (tmp_path / "pairs").write_text("a b c ||| d e\na ||| b c\n")
+    (tmp_path / "gold").write_text("0-0 1?1\n0-0 0-1\n")
+    words = ["align", str(there), str(tmp_path / "pairs"), "--back", str(back)]
+    assert main([*words, "--gold", str(tmp_path / "gold"), "--json"]) == 0
+    read = [one["read"] for one in json.loads(capsys.readouterr().out)["scores"]]
+    assert {f"{MEAN}, {FED}", f"back: {MEAN}, {FED}", f"union, {BOTH}", f"grow-diag-final-and, {BOTH}"} <= set(read)
+
+    def links(*more):
+        assert main([*words, *more]) == 0
+        return [set(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+    for both, either in zip(links("--symmetrise", "intersection"), links("--symmetrise", "union"), strict=True):
+        assert both <= either
 
 
 def test_what_can_be_wrong_with_it(tmp_path, capsys):

@@ -13,7 +13,7 @@ from regard.decode.batches import BUDGET, WINDOW, bucket_of, in_order
 from regard.decode.probability import score_pairs, score_texts
 from regard.decode.translate import EMPTY, MOST, Alignment, Translation, translate
 from regard.look.align.weights import attention_to_source
-from regard.look.align.words import align, pharaoh, words_of
+from regard.look.align.words import align, links_of, pharaoh, words_of
 from regard.models.model import Model
 from regard.text import START, STOP, UNKNOWN, Tokenizer, train_tokenizer
 
@@ -290,13 +290,13 @@ def test_words_get_the_sum_over_what_is_read_and_the_mean_over_what_is_written(n
 
 def test_an_alignment_of_nothing():
     model = made("seq2seq-rnn-attention")
-    assert pharaoh(align(model, PAIR, "", EMPTY)) == ""
-    assert pharaoh(align(model, PAIR, "the cat", EMPTY)) == ""
+    assert pharaoh(links_of(align(model, PAIR, "", EMPTY))) == ""
+    assert pharaoh(links_of(align(model, PAIR, "the cat", EMPTY))) == ""
 
 
 def test_links_go_where_most_weight_lies_and_nowhere_if_that_is_no_word():
     weights = torch.tensor([[0.6, 0.3, 0.0], [0.1, 0.2, 0.7], [0.2, 0.1, 0.1]])
-    assert pharaoh(Alignment(["a", "b", "c"], ["x", "y", "z"], weights)) == "0-0 2-1"
+    assert pharaoh(links_of(Alignment(["a", "b", "c"], ["x", "y", "z"], weights))) == "0-0 2-1"
 
 
 def test_a_model_that_does_not_look():

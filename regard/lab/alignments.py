@@ -9,8 +9,9 @@ from regard.data.corpora.phrases import Phrase, phrases
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import cells, draw_bars, recipe
 from regard.lab.room import Room
+from regard.look.align.against_gold import DIAGONAL, UNIFORM, HeadRow, Segmented
 from regard.look.align.error_rate import Gold
-from regard.look.align.heads import DIAGONAL, MEAN, PREDICTED, UNIFORM, HeadRow, Segmented, compare, read_alignments
+from regard.look.align.heads import MEAN, PREDICTED, compare, read_alignments
 from regard.look.pictures.style import LINES
 from regard.runs import Run
 

@@ -16,7 +16,7 @@ from regard.decode.probability import Pair
 from regard.decode.terms import TermMet, read_glossary
 from regard.decode.translate import NO_TERMS, Translation
 from regard.errors import UserError, counted
-from regard.look.align.words import pharaoh
+from regard.look.align.words import links_of, pharaoh
 from regard.metrics.text import bits_per_byte
 from regard.progress import watched
 from regard.runs import load_run
@@ -118,7 +118,7 @@ def _shown(one: Translation, number: int, asked: TranslateCommand) -> str:
     if several or asked.scores:
         parts.append(f"{one.score:.4f}")
     if one.alignment is not None:
-        parts.append(pharaoh(one.alignment))
+        parts.append(pharaoh(links_of(one.alignment)))
     return " ||| ".join(parts)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,11 +57,19 @@ class Overlap:
         return self.in_sure / self.sure if self.sure else 1.0
 
 
-def overlap(chosen: Sequence[int], gold: Gold) -> Overlap:
-    """Of an alignment with one link for each word of the target: its source word, or −1 for no link."""
-    found = {(source, target) for target, source in enumerate(chosen) if source >= 0}
-    right, allowed = found & gold.sure, found & gold.possible
-    return Overlap(len(found), len(gold.sure), float(len(right)), float(len(allowed)))
+def as_links(chosen: Sequence[int]) -> frozenset[Link]:
+    """Links where each word of the target has at most one: its source word, or −1 for no link."""
+    return frozenset((source, target) for target, source in enumerate(chosen) if source >= 0)
+
+
+def turned(links: AbstractSet[Link]) -> frozenset[Link]:
+    """The same, with the other language as the source."""
+    return frozenset((target, source) for source, target in links)
+
+
+def overlap(found: AbstractSet[Link], gold: Gold) -> Overlap:
+    """Of an alignment with gold."""
+    return Overlap(len(found), len(gold.sure), float(len(found & gold.sure)), float(len(found & gold.possible)))
 
 
 def by_chance(sources: int, targets: int, gold: Gold) -> Overlap:

@@ -1,6 +1,7 @@
 """Attention between tokens, merged into the words that people see."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from itertools import accumulate
 
 import torch
@@ -8,6 +9,7 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from regard.decode.translate import Alignment, Translation
+from regard.look.align.error_rate import Link, as_links
 from regard.look.align.weights import attention_to_source
 from regard.models.model import Model
 from regard.special import NAMES, START, STOP
@@ -48,13 +50,14 @@ def links(weights: Float[Tensor, "*K T S"]) -> Int[Tensor, "*K T"]:
     return best.where(most > 1 - weights.double().sum(-1), -1)
 
 
-def pharaoh(alignment: Alignment) -> str:
-    """`0-0 1-2 …`: for each word written, the word read that it looked at most, counted from 0, source first.
+def links_of(alignment: Alignment) -> frozenset[Link]:
+    """For each word written, the word read that it looked at most; none if it looked more at what is no word."""
+    return as_links(links(alignment.weights).tolist())
 
-    A word that looked more at what is no word than at any word has no link.
-    """
-    chosen = links(alignment.weights).tolist()
-    return " ".join(f"{source}-{target}" for target, source in enumerate(chosen) if source >= 0)
+
+def pharaoh(found: AbstractSet[Link]) -> str:
+    """`0-0 1-2 …`: links as they are usually written, counted from 0, source first, in the target's order."""
+    return " ".join(f"{source}-{target}" for target, source in sorted((j, i) for i, j in found))
 
 
 def word_weights(model: Model, tokenizer: Tokenizer, text: str) -> list[tuple[str, float]]:

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.errors import UserError
-from regard.look.align.heads import halved
+from regard.look.align.against_gold import halved
 from regard.look.align.words import words_of
 from regard.look.heads.profile import Example, look_at
 from regard.models.model import Model
