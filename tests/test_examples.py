@@ -143,9 +143,9 @@ def little_data(name: str, folder: Path) -> dict[str, Any]:
     if kind_of_data(name, recipe) == "text":
         own = {"data.valid": "", "data.test": ""} if name.startswith(REAL) else {}
         return {"data.train": str(files[0]), "text.size": 300 if recipe.text.size else 0, **own}
-    if name == "own-labels.toml":
+    if kind_of_data(name, recipe) == "labels":
         files[0].write_text("".join(f"{line.split()[0]}\t{line}\n" for line in lines))
-        return {"data.train": str(files[0])}
+        return {"data.train": str(files[0]), "data.valid": "", "data.test": ""}
     if name == "own-tags.toml":
         tagged = ("".join(f"{word}\t{len(word)}\n" for word in line.split()) for line in lines)
         files[0].write_text("\n".join(tagged))
