@@ -32,11 +32,15 @@ class SinCos:
         """[sin … cos …] at these positions, all below `length`."""
         if torch.compiler.is_exporting():  # a graph that others run keeps no table that grows
             return self.at(where, like)
+        return F.embedding(where, self.table(length, like))
+
+    def table(self, length: int, like: Tensor) -> Float[Tensor, "N E"]:
+        """[sin … cos …] at all positions below `length`, and some more."""
         table = self._table
         if table is None or len(table) < length or table.dtype != like.dtype or table.device != like.device:
             every = torch.arange(1 << max(6, (length - 1).bit_length()), device=like.device)
             table = self._table = self.at(every, like)
-        return F.embedding(where, table)
+        return table
 
     def at(self, where: Int[Tensor, "*positions"], like: Tensor) -> Float[Tensor, "*positions E"]:
         """The same, computed anew."""

@@ -84,18 +84,26 @@ class Growing(Part):
         return self._length
 
     def append(self, more: Tensor) -> "Growing":
-        axis, new = self._axis, more.shape[self._axis]
-        length = self._length + new
         if torch.is_grad_enabled():  # autograd may have saved the buffer: it must never be written to
-            return Growing(torch.cat([self.value, more], axis), axis)
-        buffer, filled = self._buffer, self._filled
-        if not self._claim(length):
-            room = max(length + 16, length * 3 // 2)
-            buffer = more.new_empty(*more.shape[:axis], room, *more.shape[axis + 1 :])
-            buffer.narrow(axis, 0, self._length).copy_(self.value)
-            filled = [length]
-        buffer.narrow(axis, self._length, new).copy_(more)
-        return Growing(buffer, axis, length=length, filled=filled)
+            return Growing(torch.cat([self.value, more], self._axis), self._axis)
+        longer = self.longer(more.shape[self._axis])
+        longer._buffer.narrow(self._axis, self._length, more.shape[self._axis]).copy_(more)
+        return longer
+
+    def longer(self, new: int) -> "Growing":
+        """This value with `new` places more, claimed for whoever asked: they are to be written before anybody looks."""
+        axis, length = self._axis, self._length + new
+        if self._claim(length):
+            return Growing(self._buffer, axis, length=length, filled=self._filled)
+        shape = self._buffer.shape
+        buffer = self._buffer.new_empty(*shape[:axis], roomy(length), *shape[axis + 1 :])
+        buffer.narrow(axis, 0, self._length).copy_(self.value)
+        return Growing(buffer, axis, length=length)
+
+    @property
+    def buffer(self) -> Tensor:
+        """The value with its spare room, for kernels that write into what they have claimed."""
+        return self._buffer
 
     def _claim(self, length: int) -> bool:
         """Takes the spare room up to `length`, if there is enough and no other future has taken it."""
@@ -115,6 +123,11 @@ class Growing(Part):
         if groups is None:
             return self
         return Growing(self._buffer.index_select(0, groups), self._axis, length=self._length)  # with its spare room
+
+
+def roomy(length: int) -> int:
+    """How many places a buffer for `length` of them has, so that growing one by one seldom copies."""
+    return max(length + 16, length * 3 // 2)
 
 
 def _writable(buffer: Tensor) -> bool:

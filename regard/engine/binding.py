@@ -1,0 +1,87 @@
+"""What one call hands over besides its tokens: where the memories and vectors of a state are, and the state after it."""
+
+import ctypes
+from array import array
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from regard.layers.state import Growing, State
+
+
+class Call(ctypes.Structure):
+    """As in source/engine.cpp."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_int64)
+        for name in (
+            *("operations", "number", "width", "rows", "steps", "tokens", "seen", "where", "keep"),
+            *("kept", "kept_lines", "group_size", "length", "source_keep", "source_length"),
+            *("memories", "states", "tables", "table_lengths", "out", "out_stride", "threads"),
+        )
+    )
+
+
+class Foreign(Exception):
+    """A state that is not of the kind that a tape was written for: the eager model will say what is wrong with it."""
+
+
+@dataclass
+class Binding:
+    """Addresses of one call, and what must live until it is over."""
+
+    after: State = None
+    seen: int = 0
+    where: int = 0
+    kept: int = 0
+    kept_lines: int = 1
+    group_size: int = 1
+    length: int = 0
+    source_keep: int = 0
+    source_length: int = 0
+    memories: array = field(default_factory=lambda: array("q"))
+    states: array = field(default_factory=lambda: array("q"))
+    held: list[Tensor] = field(default_factory=list)
+
+    def hold(self, tensor: Tensor) -> int:
+        """The address of a tensor in one piece."""
+        whole = tensor.contiguous()
+        self.held.append(whole)
+        return whole.data_ptr()
+
+    def memory(self, growing: Growing, shape: tuple[int, int], rows: int) -> None:
+        """Keys and values (G, H, S, M + L) that `rows` rows look at; `shape` says how many heads, and how wide."""
+        buffer = growing.buffer
+        heads, width = shape
+        if buffer.dim() != 4 or buffer.shape[1] != heads or buffer.shape[3] != width or rows % (len(buffer) or 1):
+            raise Foreign
+        self.floats(buffer)
+        line, head, slot, one = buffer.stride()
+        if one != 1:
+            raise Foreign
+        self.memories.extend((buffer.data_ptr(), line, head, slot, len(growing), rows // (len(buffer) or 1)))
+
+    def vector(self, before: State, rows: int, width: int) -> Tensor:
+        """A part of the state that is one vector for each row; what it becomes."""
+        if not isinstance(before, Tensor) or before.shape != (rows, width):
+            raise Foreign
+        self.floats(before)
+        after = torch.empty_like(before, memory_format=torch.contiguous_format)
+        self.held.append(after)
+        self.states.extend((self.hold(before), after.data_ptr()))
+        return after
+
+    def source(self, keep: Growing | None, memory: Growing) -> None:
+        """Which positions of the source are real."""
+        if keep is None:
+            return
+        real = keep.value
+        if real.shape != (len(memory.buffer), len(memory)) or real.dtype != torch.bool:
+            raise Foreign
+        self.source_keep, self.source_length = self.hold(real), len(memory)
+
+    @staticmethod
+    def floats(tensor: Tensor) -> None:
+        if tensor.dtype != torch.float32 or not tensor.is_cpu:
+            raise Foreign
