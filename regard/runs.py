@@ -28,6 +28,7 @@ from regard.decode.probability import Pair, Scored
 from regard.decode.terms import Glossary, glossary_of, read_glossary
 from regard.decode.translate import NO_TERMS, Translation, translate
 from regard.decode.write import write
+from regard.engine.choose import prepare
 from regard.errors import UserError, counted
 from regard.folder import Folder
 from regard.look.align.weights import paths_over_source
@@ -71,6 +72,8 @@ class Run:
     """What the weights are kept in for answering."""
     others: tuple["Run", ...] = ()
     """Further members of an ensemble, which answers by the mean of all probabilities."""
+    engine: str = "auto"
+    """What computes an answer while nobody looks in: auto, native or torch."""
 
     @property
     def model_config(self) -> ModelConfig:
@@ -93,13 +96,18 @@ class Run:
         model = with_precision(self.trained_model(), self.precision)
         return Ensemble([model, *(run.model for run in self.others)]).eval() if self.others else model
 
+    @cached_property
+    def answering(self) -> Model:
+        """The same model by the fastest engine that knows it."""
+        return prepare(self.model, self.engine)
+
     @property
     def for_long_texts(self) -> Model:
         """A language model as it should write and score texts of any length: held to distances that it has learnt."""
         if self.task.has_source or not self.model.grows:
-            return self.model
+            return self.answering
         lengths = [run.trained_length for run in (self, *self.others)]
-        return ContextWindow(self.model, min(*lengths, self.model.longest or lengths[0])).eval()
+        return ContextWindow(self.answering, min(*lengths, self.model.longest or lengths[0])).eval()
 
     @property
     def trained_length(self) -> int:
@@ -170,7 +178,7 @@ class Run:
     def _write(self, prompt: str, wishes: Writing) -> Iterator[tuple[int, str]]:
         self.check("write")
         if wishes.choose == "beam":
-            return write(self.model, self.tokenizer, prompt, wishes)
+            return write(self.answering, self.tokenizer, prompt, wishes)
         return write(self.for_long_texts, self.tokenizer, prompt, wishes)
 
     def find(
@@ -240,7 +248,7 @@ class Run:
         if alignments:
             paths_over_source(self.model)
         read, again = tee(lines)
-        found = translate(self.model, self.tokenizers, read, wishes, terms=_glossary(terms), batch=batch)
+        found = translate(self.answering, self.tokenizers, read, wishes, terms=_glossary(terms), batch=batch)
         return self._with_alignments(found, again) if alignments else found
 
     def _with_alignments(
@@ -256,12 +264,12 @@ class Run:
     ) -> Iterator[list[Translation]]:
         """The best captions of each picture, of `recipe.pictures.side` pixels on each side."""
         self.check("caption")
-        return caption(self.model, self.tokenizer, pictures, wishes, batch=batch)
+        return caption(self.answering, self.tokenizer, pictures, wishes, batch=batch)
 
     def classify(self, texts: Iterable[str], *, batch: int = BATCH) -> Iterator[dict[str, float]]:
         """Every class with its probability, the most probable first, for each text."""
         self.check("classify")
-        return classify(self.model, self.source_tokenizer, self._labels, texts, batch)
+        return classify(self.answering, self.source_tokenizer, self._labels, texts, batch)
 
     def word_weights(self, text: str) -> list[tuple[str, float]]:
         """How much of its attention a classifier gave to each word."""
@@ -277,7 +285,7 @@ class Run:
     def tag(self, sentences: Iterable[Sequence[str]], *, batch: int = BATCH) -> Iterator[list[str]]:
         """The tag of each word of each sentence."""
         self.check("tag")
-        return tag(self.model, self.source_tokenizer, self._labels, sentences, batch)
+        return tag(self.answering, self.source_tokenizer, self._labels, sentences, batch)
 
     @property
     def _labels(self) -> Labels:
@@ -327,14 +335,16 @@ def _glossary(terms: Terms) -> Glossary:
     return terms if isinstance(terms, Glossary) else glossary_of(terms)
 
 
-def load_run(path: str | Path, *, precision: str = "float32", ensemble: Sequence[str | Path] = ()) -> Run:
+def load_run(
+    path: str | Path, *, precision: str = "float32", ensemble: Sequence[str | Path] = (), engine: str = "auto"
+) -> Run:
     """The run in a folder, ready to answer; with others of the same tokenizers, an ensemble."""
     folder = Folder(Path(path))
     recipe = folder.read_config()
     tokenizer = load(folder.tokenizer)
     source = load(folder.source_tokenizer) if folder.source_tokenizer.exists() else tokenizer
-    others = tuple(load_run(other, precision=precision) for other in ensemble)
-    run = Run(folder, recipe, tokenizer, source, precision, others)
+    others = tuple(load_run(other, precision=precision, engine=engine) for other in ensemble)
+    run = Run(folder, recipe, tokenizer, source, precision, others, engine)
     for other in others:
         for mine, theirs in zip(run.tokenizers, other.tokenizers, strict=True):
             if mine.to_json() != theirs.to_json() or run.task is not other.task:

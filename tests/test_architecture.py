@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "layers": {"errors"},
     "metrics": set(),
     "models": {"errors", "special", "config", "layers"},
+    "engine": {"errors", "layers", "models"},
     "disk": {"errors"},
     "weights": {"errors", "disk"},
     "folder": {"errors", "disk", "config"},
@@ -37,7 +38,10 @@ MAY_IMPORT = {
     "evaluate": {
         *("errors", "progress", "config", "folder", "data", "layers", "metrics", "models", "look", "tasks"),
     },
-    "runs": {"errors", "weights", "config", "folder", "text", "data", "models", "decode", "look", "tasks", "evaluate"},
+    "runs": {
+        *("errors", "weights", "config", "folder", "text", "data", "models", "engine", "decode", "look", "tasks"),
+        "evaluate",
+    },
     "training": {
         *("errors", "disk", "weights", "config", "folder", "data", "layers", "look", "notebook"),
         *("tasks", "runs", "evaluate"),

@@ -1,4 +1,4 @@
-"""What one call hands over besides its tokens: where the memories and vectors of a state are, and the state after it."""
+"""What a call hands over besides its tokens: where the memories and vectors of a state are, and the state after it."""
 
 import ctypes
 from array import array
@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.layers.state import Growing, State
 
 
-class Call(ctypes.Structure):
+class NativeCall(ctypes.Structure):
     """As in source/engine.cpp."""
 
     _fields_ = tuple(
@@ -23,7 +23,7 @@ class Call(ctypes.Structure):
     )
 
 
-class Foreign(Exception):
+class ForeignState(Exception):
     """A state that is not of the kind that a tape was written for: the eager model will say what is wrong with it."""
 
 
@@ -55,17 +55,17 @@ class Binding:
         buffer = growing.buffer
         heads, width = shape
         if buffer.dim() != 4 or buffer.shape[1] != heads or buffer.shape[3] != width or rows % (len(buffer) or 1):
-            raise Foreign
+            raise ForeignState
         self.floats(buffer)
         line, head, slot, one = buffer.stride()
         if one != 1:
-            raise Foreign
+            raise ForeignState
         self.memories.extend((buffer.data_ptr(), line, head, slot, len(growing), rows // (len(buffer) or 1)))
 
     def vector(self, before: State, rows: int, width: int) -> Tensor:
         """A part of the state that is one vector for each row; what it becomes."""
         if not isinstance(before, Tensor) or before.shape != (rows, width):
-            raise Foreign
+            raise ForeignState
         self.floats(before)
         after = torch.empty_like(before, memory_format=torch.contiguous_format)
         self.held.append(after)
@@ -78,10 +78,10 @@ class Binding:
             return
         real = keep.value
         if real.shape != (len(memory.buffer), len(memory)) or real.dtype != torch.bool:
-            raise Foreign
+            raise ForeignState
         self.source_keep, self.source_length = self.hold(real), len(memory)
 
     @staticmethod
     def floats(tensor: Tensor) -> None:
         if tensor.dtype != torch.float32 or not tensor.is_cpu:
-            raise Foreign
+            raise ForeignState

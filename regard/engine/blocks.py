@@ -5,8 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from regard.engine.binding import Binding, Foreign
-from regard.engine.tape import Activation, Heads, Operation, Tape, Unknown, activation_of, weights
+from regard.engine.binding import Binding, ForeignState
+from regard.engine.tape import Activation, Heads, Tape, Unknown, activation_of, weights
 from regard.layers.attention import (
     Additive,
     Attention,
@@ -38,7 +38,7 @@ from regard.layers.state import Growing, State, roomy
 NO_ROTATION = -1
 
 
-class Kept(NamedTuple):
+class Remembered(NamedTuple):
     """What a sublayer keeps: keys and values of its own past, or of the source; a vector; or nothing."""
 
     what: str  # "own", "source", "vector", ""
@@ -55,7 +55,7 @@ class Blocks:
         self.tape, self.layer, self.x = tape, layer, x
         self.transient = transient  # an encoder's memory is forgotten block by block, so that one serves all
         self.causal = int(layer.causal)
-        self.kept: list[tuple[Kept, ...]] = []
+        self.kept: list[tuple[Remembered, ...]] = []
         self._memories = self._states = 0
         self.rotation = NO_ROTATION
         self._position(layer.position, token_width)
@@ -93,12 +93,14 @@ class Blocks:
         """Columns that all blocks use one after the other, as wide as the widest needs them."""
         width = wide = narrow = 1
         for block in blocks:
-            for part in block._sublayers():
+            for part in block.sublayers():
                 for name, module in part.named_children():  # type: ignore[attr-defined]
                     if name in ("query", "query_key_value", "W_1"):
                         wide = max(wide, weights(module)[0].shape[0])
                     if name in ("output", "W_2"):
-                        width, narrow = (max(a, b) for a, b in zip((width, narrow), weights(module)[0].shape, strict=True))
+                        width, narrow = (
+                            max(a, b) for a, b in zip((width, narrow), weights(module)[0].shape, strict=True)
+                        )
                 if isinstance(part, SSRU):
                     wide, width = max(wide, 2 * part.width), max(width, part.width)
         self.read, self.wide = self.tape.columns(width), self.tape.columns(wide)
@@ -106,11 +108,11 @@ class Blocks:
         self.first = self.tape.columns(width) if any(type(block) is ParallelBlock for block in blocks) else self.x
         self.width = width
 
-    def _block(self, block: Block) -> tuple[Kept, ...]:
+    def _block(self, block: Block) -> tuple[Remembered, ...]:
         kept = []
         if type(block) is ParallelBlock:
             self.tape.copy(self.x, self.first, self.width)
-        for part, residual in zip(block._sublayers(), block.residuals, strict=True):
+        for part, residual in zip(block.sublayers(), block.residuals, strict=True):
             if type(residual) is NormBefore:
                 source = self.first if type(block) is ParallelBlock else self.x
                 self.tape.norm(residual.norm, source, self.read)
@@ -122,7 +124,7 @@ class Blocks:
                 raise Unknown(f"the residual path {type(residual).__name__}")
         return tuple(kept)
 
-    def _part(self, part: nn.Module, source: int) -> Kept:
+    def _part(self, part: nn.Module, source: int) -> Remembered:
         """x + f(source), for one sublayer f."""
         kind = type(part)
         if kind in (SelfAttention, GroupedSelfAttention):
@@ -142,9 +144,9 @@ class Blocks:
         else:
             self.tape.product(part.W_1, source, self.wide, phi)
             self.tape.product(part.W_2, self.wide, self.x, adds=True)
-        return Kept("")
+        return Remembered("")
 
-    def _self_attention(self, part: SelfAttention, source: int) -> Kept:
+    def _self_attention(self, part: SelfAttention, source: int) -> Remembered:
         sharing = part.sharing if isinstance(part, GroupedSelfAttention) else 1
         weight, bias, whole = weights(part.query_key_value)
         memories, keys = part.heads // sharing, part.key_width
@@ -158,9 +160,9 @@ class Blocks:
         look = self.tape.attend(memory, heads, (self.wide, self.mixed), self.rotation, compared(part))
         look.more[7] = self.causal
         self.tape.product(part.output, self.mixed, self.x, adds=True)
-        return Kept("own", memories, keys + heads.value_width)
+        return Remembered("own", memories, keys + heads.value_width)
 
-    def _cross_attention(self, part: CrossAttention, source: int) -> Kept:
+    def _cross_attention(self, part: CrossAttention, source: int) -> Remembered:
         weight, bias, whole = weights(part.query)
         width = weights(part.key_value)[0].shape[0] // part.heads
         heads = Heads(part.heads, 1, part.key_width, part.key_width, width - part.key_width)
@@ -171,15 +173,15 @@ class Blocks:
         look = self.tape.attend(self._memory(), heads, (self.wide, self.mixed), rotation, compared(part))
         look.more[9] = True
         self.tape.product(part.output, self.mixed, self.x, adds=True)
-        return Kept("source", part.heads, width)
+        return Remembered("source", part.heads, width)
 
-    def _ssru(self, part: SSRU, source: int) -> Kept:
+    def _ssru(self, part: SSRU, source: int) -> Remembered:
         self.tape.product(part.W_f, source, self.wide, Activation.SIGMOID)
         self.tape.product(part.W, source, self.wide + part.width)
         self.tape.ssru(self.wide, self.mixed, part.width, self._states)
         self._states += 1
         self.tape.copy(self.mixed, self.x, part.width, adds=True)
-        return Kept("vector", width=part.width)
+        return Remembered("vector", width=part.width)
 
     def _memory(self) -> int:
         self._memories += 1
@@ -190,10 +192,10 @@ class Blocks:
     def bind(self, state: State, rows: int, steps: int, keep: Tensor | None) -> Binding:
         """Claims room for what is fed, and says where everything is."""
         if not isinstance(state, TransformerState) or len(state.blocks) != len(self.kept):
-            raise Foreign
+            raise ForeignState
         bound, history = Binding(), state.history
         if len(history) != rows:
-            raise Foreign
+            raise ForeignState
         if keep is None and history.kept is None and history.group_size == 1:
             after = History(history.count + steps, None, history.length + steps)
         else:
@@ -205,16 +207,17 @@ class Blocks:
         blocks: list[tuple[State, ...]] = []
         for kept, before in zip(self.kept, state.blocks, strict=True):
             if len(kept) != len(before):
-                raise Foreign
-            blocks.append(tuple(self._bound(bound, one, part, (rows, lines, new)) for one, part in zip(kept, before)))
-            for one, part in zip(kept, before):
+                raise ForeignState
+            pairs = list(zip(kept, before, strict=True))
+            blocks.append(tuple(self._bound(bound, one, part, (rows, lines, new)) for one, part in pairs))
+            for one, part in pairs:
                 if one.what == "source" and not bound.source_keep and state.source_keep is not None:
                     assert isinstance(part, Growing)
                     bound.source(state.source_keep, part)
         bound.after = TransformerState(after, state.source_keep, tuple(blocks))
         return bound
 
-    def _bound(self, bound: Binding, kept: Kept, before: State, sizes: tuple[int, int, int]) -> State:
+    def _bound(self, bound: Binding, kept: Remembered, before: State, sizes: tuple[int, int, int]) -> State:
         rows, lines, new = sizes
         if kept.what == "vector":
             return bound.vector(before, rows, kept.width)
@@ -228,9 +231,9 @@ class Blocks:
             elif isinstance(before, Growing) and len(before) == bound.length - new and len(before.buffer) == lines:
                 before = before.longer(new)
             else:
-                raise Foreign
+                raise ForeignState
         if not isinstance(before, Growing):
-            raise Foreign
+            raise ForeignState
         bound.memory(before, shape, rows)
         return before
 
@@ -263,7 +266,9 @@ def folded(
         return weight, bias
     with torch.no_grad():
         rows = weight.detach().float().unflatten(0, (groups, -1)).clone()  # (N, …, D)
-        added = torch.zeros(rows.shape[:2]) if bias is None else bias.detach().float().unflatten(0, (groups, -1)).clone()
+        added = (
+            torch.zeros(rows.shape[:2]) if bias is None else bias.detach().float().unflatten(0, (groups, -1)).clone()
+        )
         queries, keys = slices
         by = similarity.U.weight if isinstance(similarity, Additive) else similarity.W.weight
         if rows[:, keys].shape[1]:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from regard.engine.binding import Binding, Foreign
+from regard.engine.binding import Binding, ForeignState
 from regard.engine.blocks import compared
 from regard.engine.tape import Activation, Heads, Tape, Unknown, weights
 from regard.layers.attention import Additive, KeyValueAttention
@@ -81,7 +81,7 @@ class Cells:
 
     def bind(self, state: State, rows: int, steps: int, keep: Tensor | None) -> Binding:
         if steps != 1 or keep is not None:
-            raise Foreign  # many positions at once: torch has a kernel for that
+            raise ForeignState  # many positions at once: torch has a kernel for that
         bound = Binding(length=1)
         bound.after = self.bound(bound, state, rows)
         return bound
@@ -91,11 +91,11 @@ class Cells:
 
     def cells(self, bound: Binding, state: State, rows: int) -> tuple[tuple[Tensor, ...], ...]:
         if not isinstance(state, tuple) or len(state) != len(self.layers):
-            raise Foreign
+            raise ForeignState
         after = []
         for cell, vectors in zip(self.layers, state, strict=True):
             if not isinstance(vectors, tuple) or len(vectors) != cell.remembers:
-                raise Foreign
+                raise ForeignState
             after.append(tuple(bound.vector(vector, rows, cell.width) for vector in vectors))
         return tuple(after)
 
@@ -132,7 +132,7 @@ class FixedContextCells(Cells):
 
     def bound(self, bound: Binding, state: State, rows: int) -> State:
         if not isinstance(state, FixedContextState) or state.context.shape != (rows, self.source_width):
-            raise Foreign
+            raise ForeignState
         bound.floats(state.context)
         bound.states.extend((bound.hold(state.context), 0))
         return state._replace(cells=self.cells(bound, state.cells, rows))
@@ -163,7 +163,7 @@ class AttendedCells(FixedContextCells):
 
     def bound(self, bound: Binding, state: State, rows: int) -> State:
         if not isinstance(state, AttendedContextState) or not isinstance(state.memory, Growing):
-            raise Foreign
+            raise ForeignState
         bound.memory(state.memory, self.shape, rows)
         bound.source(state.source_keep, state.memory)
         return state._replace(cells=self.cells(bound, state.cells, rows))

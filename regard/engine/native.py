@@ -6,18 +6,20 @@ listens, gradients, a state of another kind, a token that is not there. A state 
 
 import ctypes
 from array import array
+from collections.abc import Iterable
+from typing import cast
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from regard.engine.binding import Binding, Call, Foreign
+from regard.engine.binding import Binding, ForeignState, NativeCall
 from regard.engine.blocks import NO_ROTATION, Blocks, folded
 from regard.engine.cells import KNOWN, Cells, inputs_of
 from regard.engine.library import Library
 from regard.engine.tape import Activation, Heads, Tape, Unknown, weights
 from regard.layers.attention import CrossAttention, CrossAttentionByPlace
-from regard.layers.block import Transformer, TransformerState
+from regard.layers.block import Block, Transformer, TransformerState
 from regard.layers.embedding import BiasedTiedHead, Embedding, Head, PlainEmbedding, TiedHead
 from regard.layers.history import History, positions
 from regard.layers.layer import Encoded
@@ -51,7 +53,7 @@ class Runner:
         tables = [sin_cos.table(bound.length, self.like) for sin_cos in self.tape.tables]  # type: ignore[attr-defined]
         starts, lengths = array("q", [table.data_ptr() for table in tables]), array("q", map(len, tables))
         kept = None if keep is None else keep.contiguous()
-        call = Call(
+        call = NativeCall(
             self.addresses[last],
             len(self.everywhere),
             self.record,
@@ -138,7 +140,7 @@ class NativeDecoder:
     def _in_pieces(
         self, tokens: Tensor, state: State, keep: Tensor | None, last: bool, most: int
     ) -> tuple[Tensor, State]:
-        found = []
+        found: list[Tensor] = []
         for begin in range(0, tokens.shape[1], most):
             piece = slice(begin, begin + most)
             scores, state = self.run(tokens[:, piece], state, None if keep is None else keep[:, piece], last)
@@ -164,8 +166,8 @@ class NativeEncoder:
         _, *self.own = next(iter(shapes))
         self.memories: list[tuple[int, int]] = []  # heads and width of what each block of the decoder looks at
         if isinstance(decoder.layer, Transformer):
-            for block in decoder.layer.blocks:
-                for part in block._sublayers():  # type: ignore[operator, union-attr]
+            for block in cast(Iterable[Block], decoder.layer.blocks):
+                for part in block.sublayers():
                     if isinstance(part, CrossAttention):
                         self._keys_values(tape, part, x)
         else:
@@ -209,10 +211,11 @@ class NativeEncoder:
         across = iter(memories[1:])
         blocks = tuple(
             tuple(
-                next(across) if isinstance(part, CrossAttention) else part.start(rows, None) for part in block._sublayers()
+                next(across) if isinstance(part, CrossAttention) else part.start(rows, None)
+                for part in block.sublayers()
             )
-            for block in layer.blocks
-        )  # type: ignore[operator, union-attr]
+            for block in cast(Iterable[Block], layer.blocks)
+        )
         return TransformerState(History(nothing), None if keep is None else Growing(keep), blocks)
 
 
@@ -227,16 +230,17 @@ def _width(layer: Transformer) -> int:
 class Native(Model[State]):
     """The model that it was made from, with every pass as one call while nobody listens."""
 
-    def __init__(self, model: Decoder | EncoderDecoder, library: Library) -> None:
+    def __init__(self, model: Model, library: Library) -> None:
         super().__init__()
         self.model = model
         self.longest, self.grows = model.longest, model.grows
-        if type(model) not in (Decoder, EncoderDecoder):
-            raise Unknown(f"a {type(model).__name__.lower()}")
         decoder = model.decoder if isinstance(model, EncoderDecoder) else model
+        if not isinstance(decoder, Decoder):
+            raise Unknown(f"a {type(model).__name__.lower()}")
         self._decoder = NativeDecoder(decoder, library)
         self._encoder: NativeEncoder | None = None
-        self.by_torch = "recurrent reading of more than one position" if not decoder.grows else ""
+        at_once = isinstance(decoder.layer, Transformer)
+        self.by_torch = "" if at_once else "reading a text at once, which a recurrent layer does token by token"
         if isinstance(model, EncoderDecoder):
             try:
                 if not isinstance(model.encoder, Encoder):
@@ -244,6 +248,11 @@ class Native(Model[State]):
                 self._encoder = NativeEncoder(model.encoder, decoder, library)
             except Unknown as unknown:
                 self.by_torch = str(unknown)
+
+    @property
+    def reads_everything(self) -> bool:
+        """Whether torch computes nothing: neither a source, nor a text read at once."""
+        return not self.by_torch
 
     @property
     def bytes(self) -> int:
@@ -254,7 +263,7 @@ class Native(Model[State]):
         if self._encoder is not None and source is not None and self._alone():
             try:
                 return self._encoder.start(source)
-            except (Failed, Foreign):
+            except (Failed, ForeignState):
                 pass
         return self.model.start(source, batch)
 
@@ -272,7 +281,7 @@ class Native(Model[State]):
         if tokens.numel() and tokens.dtype == torch.long and tokens.is_cpu and self._alone():
             try:
                 return self._decoder.run(tokens, state, keep, last)
-            except (Failed, Foreign):
+            except (Failed, ForeignState):
                 pass  # whatever is wrong, the model says it better
         return self.model.prefill(tokens, state, keep) if last else self.model(tokens, state, keep)
 

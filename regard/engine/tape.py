@@ -20,7 +20,7 @@ class Unknown(Exception):
     """What of a model the native engine does not know, in words."""
 
 
-class Kind(IntEnum):
+class OperationKind(IntEnum):
     """As in source/engine.cpp."""
 
     EMBED, PLACE, NORM, ROUND_ROWS, PRODUCT, GATE, COPY, REMEMBER, ATTEND, LOAD, CELL, SSRU_CELL = range(12)
@@ -82,7 +82,9 @@ class Tape:
         return self.width + (0 if self.width // 16 % 2 else 16)
 
     def embed(self, table: Tensor, scale: float, to: int) -> None:
-        self._add(Kind.EMBED, (0, to, table.shape[1]), [len(table)], number=scale, pointers=[self._keep(table)])
+        self._add(
+            OperationKind.EMBED, (0, to, table.shape[1]), [len(table)], number=scale, pointers=[self._keep(table)]
+        )
 
     def place(self, table: Tensor | object, width: int, to: int, adds: bool) -> None:
         """Row t of a table for the token at position t: one that is trained, or sines and cosines."""
@@ -90,7 +92,7 @@ class Tape:
             more, pointers = [len(table), 0, adds], [self._keep(table)]
         else:
             more, pointers = [0, self.table(table), adds], []
-        self._add(Kind.PLACE, (0, to, width), more, pointers=pointers)
+        self._add(OperationKind.PLACE, (0, to, width), more, pointers=pointers)
 
     def table(self, table: object) -> int:
         """The number of a table of sines and cosines."""
@@ -103,13 +105,17 @@ class Tape:
             if source != to:
                 raise Unknown("a norm that does nothing")
             return
-        if type(norm) not in (nn.LayerNorm, nn.RMSNorm) or norm.weight is None:
+        if not isinstance(norm, nn.LayerNorm | nn.RMSNorm) or norm.weight is None:
             raise Unknown(f"the norm {type(norm).__name__}")
-        bias = getattr(norm, "bias", None)
+        bias = norm.bias if isinstance(norm, nn.LayerNorm) else None
         epsilon = norm.eps if norm.eps is not None else torch.finfo(torch.float32).eps
         pointers = [self._keep(norm.weight), None if bias is None else self._keep(bias)]
         self._add(
-            Kind.NORM, (source, to, len(norm.weight)), [type(norm) is nn.RMSNorm], number=epsilon, pointers=pointers
+            OperationKind.NORM,
+            (source, to, len(norm.weight)),
+            [type(norm) is nn.RMSNorm],
+            number=epsilon,
+            pointers=pointers,
         )
 
     def product(
@@ -136,7 +142,7 @@ class Tape:
         outputs, inputs = weight.shape
         source, to = columns
         if whole:
-            self._add(Kind.ROUND_ROWS, (source, 0, inputs))
+            self._add(OperationKind.ROUND_ROWS, (source, 0, inputs))
         strides = (ctypes.c_int64 * 2)(*weight.stride())
         given = None if bias is None else bias.detach().float().contiguous()
         weight = weight.detach().float()
@@ -147,43 +153,48 @@ class Tape:
             raise Unknown("weights that do not fit into memory twice")
         weakref.finalize(self, self.library.free, pointer)
         self.bytes += self.library.bytes(pointer)
-        self._add(Kind.PRODUCT, (source, to, outputs), more, pointers=[pointer])
+        self._add(OperationKind.PRODUCT, (source, to, outputs), more, pointers=[pointer])
 
     def gate(self, source: int, to: int, width: int, activation: Activation) -> None:
         """φ(g) ⊙ u of [g; u]."""
-        self._add(Kind.GATE, (source, to, width), [activation])
+        self._add(OperationKind.GATE, (source, to, width), [activation])
 
     def copy(self, source: int, to: int, width: int, adds: bool = False) -> None:
-        self._add(Kind.COPY, (source, to, width), [adds])
+        self._add(OperationKind.COPY, (source, to, width), [adds])
 
     def put_out(self, source: int, width: int) -> None:
-        self._add(Kind.COPY, (source, 0, width), [False, True])
+        self._add(OperationKind.COPY, (source, 0, width), [False, True])
 
     def remember(self, memory: int, heads: Heads, source: int, rotation: int) -> None:
         """Keys and values of all positions fed go to the end of their memory."""
         shape = [heads.memories, 1, heads.step, heads.key_width, heads.value_width]
-        self._add(Kind.REMEMBER, (source, 0, 0), [memory, *shape, rotation])
+        self._add(OperationKind.REMEMBER, (source, 0, 0), [memory, *shape, rotation])
 
     def attend(
-        self, memory: int, heads: Heads, columns: tuple[int, int], rotation: int, similarity: tuple[float, Tensor | None]
+        self,
+        memory: int,
+        heads: Heads,
+        columns: tuple[int, int],
+        rotation: int,
+        similarity: tuple[float, Tensor | None],
     ) -> Operation:
         """y = Σ_i a_i v_i over a memory. Whether it is causal, or of the source, is set by who knows it."""
         scale, v = similarity
         shape = [heads.number, heads.sharing, heads.step, heads.key_width, heads.value_width]
         pointers = [] if v is None else [self._keep(v)]
         more = [memory, *shape, rotation]
-        return self._add(Kind.ATTEND, (*columns, 0), more, number=scale, pointers=pointers)
+        return self._add(OperationKind.ATTEND, (*columns, 0), more, number=scale, pointers=pointers)
 
     def load(self, state: int, to: int, width: int) -> None:
         """A vector of the state."""
-        self._add(Kind.LOAD, (0, to, width), [state])
+        self._add(OperationKind.LOAD, (0, to, width), [state])
 
     def cell(self, source: int, to: int, width: int, more: list[int]) -> None:
         """more: which cell, state of h, state of c, columns of W_h h."""
-        self._add(Kind.CELL, (source, to, width), more)
+        self._add(OperationKind.CELL, (source, to, width), more)
 
     def ssru(self, source: int, to: int, width: int, state: int) -> None:
-        self._add(Kind.SSRU_CELL, (source, to, width), [state])
+        self._add(OperationKind.SSRU_CELL, (source, to, width), [state])
 
     def arrays(self, tail: int) -> tuple[ctypes.Array, ctypes.Array]:
         """All operations; and the same with those from `tail` on for each row's last position alone."""
@@ -195,7 +206,7 @@ class Tape:
 
     def _add(
         self,
-        kind: Kind,
+        kind: OperationKind,
         columns: tuple[int, int, int],
         more: Iterable[int] = (),
         *,

@@ -37,6 +37,8 @@ class Judged(Protocol):
     @property
     def model(self) -> Model: ...
     @property
+    def answering(self) -> Model: ...
+    @property
     def tokenizers(self) -> Tokenizers: ...
 
 
@@ -118,7 +120,7 @@ def _judged(run: Judged, given: Given, search: Search, part: str, further: dict[
     over, number = f"{len(units.sizes):,} {units.called}", task.asks(held.valid)
     if not number:
         return Judgement(part, scores, over, (), given.facts, further)
-    answers = task.answers(run.model, run.tokenizers, held.valid, range(number), search)
+    answers = task.answers(run.answering, run.tokenizers, held.valid, range(number), search)
     said, wanted = zip(*watched(answers, "answering", number), strict=True)
     references = given.references or wanted
     task.draw(run.folder, said, references)

@@ -91,11 +91,11 @@ class Block(nn.Module):
         self.hidden = Tap("B T D", "hidden")
 
     def start(self, batch: int, source: Encoded | None) -> tuple[State, ...]:
-        return tuple(sublayer.start(batch, source) for sublayer in self._sublayers())
+        return tuple(sublayer.start(batch, source) for sublayer in self.sublayers())
 
     def forward(self, x: Tensor, state: tuple[State, ...], inputs: AttentionInputs) -> tuple[Tensor, tuple[State, ...]]:
         states, first = [], x
-        for sublayer, residual, before in zip(self._sublayers(), self.residuals, state, strict=True):
+        for sublayer, residual, before in zip(self.sublayers(), self.residuals, state, strict=True):
             path = cast(NormBefore, residual)
             y, after = sublayer(path.enter(self.read(first, x)), before, inputs)
             x = path.leave(x, y)
@@ -106,7 +106,7 @@ class Block(nn.Module):
         """What a sublayer reads: what the one before it has left."""
         return now
 
-    def _sublayers(self) -> list[Sublayer]:
+    def sublayers(self) -> list[Sublayer]:
         return [getattr(self, name) for name in self.parts]
 
 
