@@ -7,7 +7,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from regard.config import Classifier, LanguageModel, Recurrent, Seq2Seq, Tagger, Transducer, Transformer, Vision
+    from regard.config import (
+        Classifier,
+        LanguageModel,
+        Reader,
+        Recurrent,
+        Seq2Seq,
+        Tagger,
+        Transducer,
+        Transformer,
+        Vision,
+    )
     from regard.config.decoding import Search, Writing
     from regard.config.looking import Recording
     from regard.decode.translate import Translation
@@ -31,6 +41,7 @@ __all__ = [
     "Classifier",
     "LanguageModel",
     "Model",
+    "Reader",
     "Record",
     "Recording",
     "Recurrent",
@@ -62,7 +73,7 @@ __all__ = [
 
 _HOMES = {
     "training.start": "train train_seeds",
-    "config": "Classifier LanguageModel Recurrent Seq2Seq Tagger Transducer Transformer Vision",
+    "config": "Classifier LanguageModel Reader Recurrent Seq2Seq Tagger Transducer Transformer Vision",
     "decode.translate": "Translation",
     "config.decoding": "Search Writing",
     "errors": "UserError",

@@ -40,6 +40,11 @@ class Folder:
         return self.path / "source-tokenizer.json"
 
     @property
+    def chat_template(self) -> Path:
+        """Only where the model came with one: how a conversation is written, as text that nobody has run."""
+        return self.path / "chat-template.json"
+
+    @property
     def weights(self) -> Path:
         return self.path / "model.safetensors"
 
@@ -101,6 +106,21 @@ class Folder:
             return recipe_from(table)
         except UserError as error:
             raise UserError(f"{self.config}: {error}") from None
+
+    def write_chat_template(self, template: Mapping[str, str]) -> None:
+        write_text(self.chat_template, json.dumps(template, ensure_ascii=False, indent=1) + "\n")
+
+    def read_chat_template(self) -> dict[str, str] | None:
+        """The text under `template`, and the tokens that it may name; None: there is none."""
+        try:
+            found = json.loads(self.chat_template.read_text(encoding="utf-8"))
+            return {key: found[key] + "" for key in ("template", *found)}
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError, LookupError) as error:
+            raise UserError(
+                f"{self.chat_template} is damaged ({error}); delete it, or import the model again"
+            ) from None
 
     def trained_with(self, recipe: Recipe) -> dict[str, Any]:
         """All that answers depend on beside the weights, to be written into their file: the two must fit for ever."""

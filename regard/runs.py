@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import torch
-from jaxtyping import UInt8
+from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from regard.config import (
@@ -23,6 +23,7 @@ from regard.data.files import read_lines
 from regard.data.material import Material
 from regard.decode.batches import BATCH
 from regard.decode.caption import caption
+from regard.decode.embed import embed
 from regard.decode.label import classify, tag
 from regard.decode.probability import Pair, Scored
 from regard.decode.terms import Glossary, glossary_of, read_glossary
@@ -287,6 +288,20 @@ class Run:
         self.check("tag")
         return tag(self.answering, self.source_tokenizer, self._labels, sentences, batch)
 
+    # ---- encoders on their own, and classifiers
+
+    def embed(self, texts: Iterable[str], *, batch: int = BATCH) -> Float[Tensor, "N D"]:
+        """One vector for each text: an embedding. Texts that say alike have vectors that point alike."""
+        if isinstance(texts, str):
+            raise UserError("embed wants a list of texts, found one; write embed([text])")
+        found = list(self.embeddings(texts, batch=batch))
+        return torch.stack(found) if found else torch.zeros(0, 0)
+
+    def embeddings(self, texts: Iterable[str], *, batch: int = BATCH) -> Iterator[Float[Tensor, " D"]]:
+        """The same vector by vector; texts are read as they are needed."""
+        self.check("embed")
+        return embed(self.model, self.source_tokenizer, texts, batch)
+
     @property
     def _labels(self) -> Labels:
         assert isinstance(self.tokenizer, Labels)
@@ -323,6 +338,13 @@ class Run:
         """How probable each text is, one by one; texts are read as they are needed."""
         self.check("score")
         return self.task.score(self.for_long_texts, self.tokenizers, texts, batch)
+
+    @property
+    def chat_template(self) -> Mapping[str, str] | None:
+        """How a conversation is written for this model, if it came with that: a Jinja text, `template`, and the tokens
+        that it names, such as `bos_token`. Nothing here runs it. `tokenizer.encode_marked` reads what it makes.
+        """
+        return self.folder.read_chat_template()
 
     @property
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:

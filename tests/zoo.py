@@ -7,6 +7,7 @@ from regard import (
     Classifier,
     LanguageModel,
     Model,
+    Reader,
     Recurrent,
     Seq2Seq,
     Source,
@@ -118,6 +119,13 @@ IN_STEP = {  # these say how many answers are wanted by what they are fed, and d
     "tagger-bilstm": Tagger(cells("lstm", bidirectional=True)),
     "tagger-transformer": Tagger(blocks()),
 }
+READERS = {  # an encoder on its own: what it scores is its vector
+    "reader-transformer-mean": Reader(
+        blocks(positions="learned", norm_place="after", norm_epsilon=1e-12, embedding="plain", embedding_norm=True),
+        unit_length=True,
+    ),
+    "reader-bilstm-first": Reader(cells("lstm", bidirectional=True), pooling="first"),
+}
 TRANSDUCERS = {
     "transducer-bilstm": Transducer(cells("lstm", bidirectional=True), slots=2),
     "transducer-transformer": Transducer(blocks(), slots=3),
@@ -131,7 +139,7 @@ CAPTIONERS = {
     "caption-lstm-bilinear": Seq2Seq(EYES, cells("lstm"), similarity="bilinear"),
     "caption-transformer": Seq2Seq(EYES, blocks()),
 }
-READS_TEXT = SEQ2SEQ | TRANSDUCERS | IN_STEP
+READS_TEXT = SEQ2SEQ | TRANSDUCERS | IN_STEP | READERS
 READS_A_SOURCE = READS_TEXT | CAPTIONERS
 WRITES = LANGUAGE_MODELS | SEQ2SEQ | TRANSDUCERS | CAPTIONERS
 MODELS = LANGUAGE_MODELS | READS_A_SOURCE

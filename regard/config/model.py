@@ -258,15 +258,35 @@ class Seq2Seq(Settings):
             )
 
 
+Pooled = Literal["stop", "mean", "attention", "start", "start-relu", "first"]
+
+
+@dataclass(frozen=True)
+class Reader(Settings):
+    """An encoder on its own: reads a text and makes one vector of it, which stands for what it says (an embedding)."""
+
+    encoder: Recurrent | Transformer = field(default_factory=lambda: _small_encoder())
+    pooling: Pooled = "mean"
+    """What stands for the text: the mean of all its vectors, the one at its start or its stop, or φ(W h_1)."""
+    unit_length: bool = False
+    """Divide the vector by its length: products of two such vectors are cosines."""
+    start_from: str = ""
+    """The folder of a run of the same kind, whose weights and tokens it begins with."""
+    kind: Literal["encoder"] = "encoder"
+
+    def check(self) -> None:
+        _has_no_source(self.encoder, "an encoder")
+
+
 @dataclass(frozen=True)
 class Classifier(Settings):
     """Reads a text, then says its class."""
 
     encoder: Recurrent | Transformer = field(default_factory=lambda: _small_encoder())
-    pooling: Literal["stop", "mean", "attention", "start", "start-relu"] = "attention"
-    """What stands for the text: the vector at its stop, the mean of all, a sum that attention weighs, or φ(W h_1)."""
+    pooling: Pooled = "attention"
+    """What stands for the text: the vector at its stop, the mean of all, a sum by attention, h_1, or φ(W h_1)."""
     start_from: str = ""
-    """The folder of a language model's run: the encoder starts from its embedding and layers, and reads its tokens."""
+    """The folder of a run, a language model or an encoder: the encoder starts from its layers, and reads its tokens."""
     kind: Literal["classifier"] = "classifier"
 
     def check(self) -> None:
@@ -279,7 +299,7 @@ class Tagger(Settings):
 
     encoder: Recurrent | Transformer = field(default_factory=lambda: _small_encoder())
     start_from: str = ""
-    """The folder of a language model's run: the encoder starts from its embedding and layers, and reads its tokens."""
+    """The folder of a run, a language model or an encoder: the encoder starts from its layers, and reads its tokens."""
     kind: Literal["tagger"] = "tagger"
 
     def check(self) -> None:
@@ -318,7 +338,7 @@ class FromRun(Settings):
             raise UserError("kind 'run' wants start_from, the folder of the run to begin with; set it")
 
 
-ModelConfig = LanguageModel | Seq2Seq | Classifier | Tagger | Transducer
+ModelConfig = LanguageModel | Seq2Seq | Classifier | Tagger | Transducer | Reader
 
 
 def _small_encoder() -> Recurrent:

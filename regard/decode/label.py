@@ -26,12 +26,12 @@ def classify(
 def tag(
     model: Model, tokenizer: Tokenizer, labels: Labels, sentences: Iterable[Sequence[str]], batch: int = BATCH
 ) -> Iterator[list[str]]:
-    """The most probable tag of each word of each sentence: what is said at its last token, as in training."""
+    """The most probable tag of each word of each sentence: what is said at its last token, or its first."""
 
     def together(some: list[list[list[int]]]) -> list[list[str]]:
         sources = [[token for word in words for token in word] for words in some]
         found = _together(model, [(source, len(source)) for source in sources])
-        last = [torch.tensor(in_step(words, [1] * len(words)), dtype=torch.bool) for words in some]
+        last = [torch.tensor(in_step(words, [1] * len(words), labels.at_first), dtype=torch.bool) for words in some]
         return [[labels.names[i] for i in p[at].argmax(-1).tolist()] for p, at in zip(found, last, strict=True)]
 
     pieces = (pieces_of_words(tokenizer, words) for words in sentences)

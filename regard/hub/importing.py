@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import torch
@@ -15,6 +16,7 @@ from regard.hub.families import open_package
 from regard.hub.opened import Opened
 from regard.hub.package import Package
 from regard.hub.reading import read_package
+from regard.hub.tokens import names_of_roles
 from regard.models.build import build
 from regard.tasks import task_fitting
 from regard.text.files import save
@@ -44,6 +46,8 @@ def import_run(source: Path, run: Path) -> Recipe:
         save(opened.tokenizer, folder.tokenizer)
         if opened.source_tokenizer is not None:
             save(opened.source_tokenizer, folder.source_tokenizer)
+        if package.chat_template:
+            folder.write_chat_template({"template": package.chat_template, **names_of_roles(package)})
         write_tensors(folder.weights, weights_of(package, opened))
         folder.write_config(recipe)
     return recipe
@@ -55,7 +59,7 @@ def weights_of(package: Package, opened: Opened) -> dict[str, Tensor]:
     wanted = {name for way in opened.ways.values() for name in way.names}
     if missing := sorted(wanted - there):
         raise UserError(f"{package.where} wants tensor {_some(missing)}, which the weights do not have")
-    if extra := sorted(name for name in there - wanted if not name.endswith(opened.unused or ("\0",))):
+    if extra := sorted(name for name in there - wanted if not any(fnmatchcase(name, one) for one in opened.unused)):
         raise UserError(f"{package.where} has no place for tensor {_some(extra)}, which the weights have")
     made = {}
     for name, shape in _shapes(opened).items():

@@ -25,7 +25,7 @@ class Opened:
     longest: int = 128
     """How many tokens it was trained to read at once."""
     unused: tuple[str, ...] = ()
-    """How names of tensors end that no score depends on, such as tables that can be computed."""
+    """Patterns of names of tensors that no answer depends on, such as tables that can be computed."""
     changed: tuple[str, ...] = ()
     """What is kept in another way than it was, with the same scores."""
 

@@ -102,6 +102,10 @@ class Package:
     words: Mapping[str, Any] = field(default_factory=dict)
     """Which of its tokens are special, by their role: bos_token, cls_token, …; and add_bos_token."""
     licence: str = ""
+    chat_template: str = ""
+    """How a conversation is written: Jinja, which nobody runs here."""
+    pooling: Mapping[str, Any] = field(default_factory=dict)
+    """Of an encoder on its own: what it makes one vector by, as sentence-transformers says it; none: nobody says."""
 
 
 def _short(value: object) -> str:

@@ -74,11 +74,24 @@ def cleaned(library: dict[str, Any], special: Sequence[int | None]) -> dict[str,
     return made
 
 
-def _named(package: Package, role: str) -> int | None:
-    """The id of the token in that role."""
+ROLES = ("bos_token", "eos_token", "pad_token", "unk_token")
+
+
+def names_of_roles(package: Package) -> dict[str, str]:
+    """What the special tokens are called that a chat template may name."""
+    return {role: word for role in ROLES if (word := _word(package, role))}
+
+
+def _word(package: Package, role: str) -> str:
     word = package.words.get(role)
     word = word.get("content") if isinstance(word, dict) else word
-    return _id(package, word) if isinstance(word, str) else None
+    return word if isinstance(word, str) else ""
+
+
+def _named(package: Package, role: str) -> int | None:
+    """The id of the token in that role."""
+    word = _word(package, role)
+    return _id(package, word) if word else None
 
 
 def _id(package: Package, word: str) -> int | None:

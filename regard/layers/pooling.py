@@ -43,8 +43,17 @@ class AttentionPooling(Pooling):
         return self.attention.attend(query, self.attention.keys_values(encoded.vectors), mask)[:, 0]
 
 
-class StartPooling(Pooling):
-    """c = φ(W h_1 + b), with h_1 the vector at the first token kept, which has looked at all. (Devlin et al. 2019)"""
+class FirstPooling(Pooling):
+    """c = h_1: the vector at the first token kept, such as [CLS], which has looked at all. (Devlin et al. 2019)"""
+
+    def forward(self, encoded: Encoded) -> Float[Tensor, "B D"]:
+        vectors, keep = encoded.vectors, encoded.keep
+        first = 0 if keep is None else keep.long().argmax(1)
+        return vectors[torch.arange(vectors.shape[0], device=vectors.device), first]
+
+
+class StartPooling(FirstPooling):
+    """c = φ(W h_1 + b), with h_1 as above. (Devlin et al. 2019)"""
 
     def __init__(self, width: int, activation: nn.Module) -> None:
         super().__init__()
@@ -52,6 +61,15 @@ class StartPooling(Pooling):
         self.activation = activation
 
     def forward(self, encoded: Encoded) -> Float[Tensor, "B D"]:
-        vectors, keep = encoded.vectors, encoded.keep
-        first = 0 if keep is None else keep.long().argmax(1)
-        return self.activation(self.W(vectors[torch.arange(vectors.shape[0], device=vectors.device), first]))
+        return self.activation(self.W(super().forward(encoded)))
+
+
+class UnitLength(Pooling):
+    """c / ‖c‖, of another pooling's c: products of two such vectors are cosines. (Reimers and Gurevych 2019)"""
+
+    def __init__(self, pooling: Pooling) -> None:
+        super().__init__()
+        self.pooling = pooling
+
+    def forward(self, encoded: Encoded) -> Float[Tensor, "B D"]:
+        return nn.functional.normalize(self.pooling(encoded), dim=-1)

@@ -91,6 +91,14 @@ def of_tags(model: Model, tokenizers: Tokenizers, text: str, wishes: Recording =
     return _labelled("tagger", model, read, tokenizers[1], len(read.tokens) - 1, wishes)
 
 
+def of_reading(model: Model, tokenizers: Tokenizers, text: str, wishes: Recording = RECORDING) -> Record:
+    """An encoder on its own reads a text, and says nothing."""
+    read = _read(tokenizers[0], text)
+    passed = _pass(model, Source(read.ids[None].to(_device(model))), [START], [], wishes)._replace(top=0)
+    sequences = {SOURCE: read, WRITTEN: sequence(tokenizers[1], [START])}
+    return _record("text encoder", sequences, passed, tokenizers[1], [])
+
+
 def sequence(tokenizer: Tokenizer, ids: list[int]) -> Sequence:
     """Tokens with their names, bytes and places."""
     found, begin = [], 0

@@ -30,7 +30,7 @@ from regard.layers.block import (
 from regard.layers.context import AttendedContext, Copied, FixedContext, Started
 from regard.layers.embedding import BiasedTiedHead, Embedding, Head, PlainEmbedding, TiedHead
 from regard.layers.layer import Layer
-from regard.layers.pooling import AttentionPooling, MeanPooling, Pooling, StartPooling
+from regard.layers.pooling import AttentionPooling, FirstPooling, MeanPooling, Pooling, StartPooling, UnitLength
 from regard.layers.position import Added, Concatenated, Learned, Normed, Positions, Rotary, Sinusoid
 from regard.layers.recurrent import GRU, LSTM, RNN, Bidirectional, Recurrent, Stack
 from regard.layers.ssru import SSRU
@@ -51,6 +51,7 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "relu": nn.ReLU,
     "silu": nn.SiLU,
 }
+POOLINGS: dict[str, type[Pooling]] = {"stop": Pooling, "mean": MeanPooling, "first": FirstPooling}
 STARTS: dict[str, type[nn.Module]] = {"start": nn.Tanh, "start-relu": nn.ReLU}
 EMBEDDINGS: dict[str, type[Embedding]] = {"scaled": Embedding, "plain": PlainEmbedding}
 FEED_FORWARDS: dict[str, type[FeedForward]] = {"plain": FeedForward, "gated": GatedFeedForward}
@@ -89,18 +90,21 @@ def build(settings: config.ModelConfig, vocabulary: int, source_vocabulary: int 
         layer, head = decoder_layer(settings.history), Head(settings.history.width, outcomes)
         history = decoder(layer, settings.history, outcomes, head)
         return Transducer(encoder, nn.Linear(width, settings.slots * outcomes), settings.slots, dropout, history)
+    if isinstance(settings, config.Reader):
+        pooled = pooling(settings)
+        return Classifier(encoder, UnitLength(pooled) if settings.unit_length else pooled, nn.Identity(), 0.0)
     answer = nn.Linear(width, vocabulary)
     if isinstance(settings, config.Tagger):
         return Tagger(encoder, answer, dropout)
     return Classifier(encoder, pooling(settings), answer, dropout)
 
 
-def pooling(settings: config.Classifier) -> Pooling:
+def pooling(settings: config.Classifier | config.Reader) -> Pooling:
     if settings.pooling == "attention":
         return AttentionPooling(settings.encoder.width)
     if settings.pooling in STARTS:
         return StartPooling(settings.encoder.width, STARTS[settings.pooling]())
-    return MeanPooling() if settings.pooling == "mean" else Pooling()
+    return POOLINGS[settings.pooling]()
 
 
 def text_encoder(settings: StackConfig, vocabulary: int, dropout: float = 0.0) -> Encoder:

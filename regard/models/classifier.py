@@ -13,10 +13,11 @@ from regard.models.model import Model, Source, check_fed
 class Classifier(Model[Tensor]):
     """p(y | x) = softmax(W c), c = pooling(h_1 … h_S): a translation into one token, the class.
 
-    The state is c alone. What is fed is not read, so the scores are the same at every position.
+    The state is c alone. What is fed is not read, so the scores are the same at every position. Without a head, W = 1,
+    it is an encoder on its own: its scores are c itself.
     """
 
-    def __init__(self, encoder: Encoder, pooling: Pooling, head: nn.Linear, dropout: float) -> None:
+    def __init__(self, encoder: Encoder, pooling: Pooling, head: nn.Linear | nn.Identity, dropout: float) -> None:
         super().__init__()
         self.encoder = encoder
         self.pooling = pooling

@@ -22,6 +22,7 @@ from regard.tasks.pairs import PairsTask
 from regard.tasks.tags import TagsTask
 from regard.tasks.task import ANY, Given, Task, Tokenizers, reasons, spread, spread_share
 from regard.tasks.text import TextTask
+from regard.tasks.vectors import VectorsTask
 
 __all__ = [
     "TASKS",
@@ -41,7 +42,8 @@ __all__ = [
 
 LOOKED_AT = 500  # rows by which one guesses what columns hold
 TEXT = TextTask()
-TASKS: dict[str, Task] = {task.name: task for task in (TEXT, PairsTask(), LabelsTask(), TagsTask(), CaptionsTask())}
+ALL = (TEXT, PairsTask(), LabelsTask(), TagsTask(), CaptionsTask(), VectorsTask())
+TASKS: dict[str, Task] = {task.name: task for task in ALL}
 """By the name of their data, the likeliest to be in a file first."""
 
 

@@ -25,7 +25,7 @@ class LabelsTask(InStepTask):
     """From a table or lines `label<TAB>text`; `label text` if the first line has no tab."""
 
     name, title, verb, labels = "labels", "classifier", "says", "one class"
-    commands = ("classify", "heads", "find")
+    commands = ("classify", "embed", "heads", "find")
     wants = "'classifier'"
     metrics = ("loss", "accuracy", "macro_f1")
     keys = ("text", "label")

@@ -4,7 +4,17 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 
-from regard.config import Classifier, FromRun, LanguageModel, ModelConfig, Recipe, Recurrent, Tagger, Transformer
+from regard.config import (
+    Classifier,
+    FromRun,
+    LanguageModel,
+    ModelConfig,
+    Reader,
+    Recipe,
+    Recurrent,
+    Tagger,
+    Transformer,
+)
 from regard.errors import UserError
 from regard.folder import Folder
 from regard.text.files import load, save
@@ -49,16 +59,19 @@ def from_language_model(folder: Folder, recipe: Recipe) -> Recipe:
     there = Folder(Path(model.start_from))
     try:
         learnt = there.read_config()
-        if not isinstance(learnt.model, LanguageModel):
+        if not isinstance(learnt.model, LanguageModel | Reader):
             kind = learnt.model if isinstance(learnt.model, str) else learnt.model.kind
-            raise UserError(f"{model.start_from} holds a {kind}, wanted is a language-model")
+            raise UserError(f"{model.start_from} holds a {kind}, wanted is a language-model or an encoder")
         tokenizer, weights = load(there.tokenizer), read_weights(there.weights)
     except UserError as error:
         raise UserError(f"model.start_from: {error}") from None
-    encoder = fitted(model.encoder, type(model)().encoder, learnt.model.layer, model.start_from)
+    alone = isinstance(learnt.model, Reader)
+    layer = learnt.model.encoder if isinstance(learnt.model, Reader) else learnt.model.layer
+    encoder = fitted(model.encoder, type(model)().encoder, layer, model.start_from)
     save(tokenizer, folder.source_tokenizer)
-    parts = ("embedding.", "layer.")  # all but the head, which answers with another vocabulary
-    first = {f"encoder.{name}": value for name, value in weights.items() if name.startswith(parts)}
+    parts = ("encoder.embedding.", "encoder.layer.")  # all but the head, which answers with another vocabulary
+    named = {name if alone else f"encoder.{name}": value for name, value in weights.items()}
+    first = {name: value for name, value in named.items() if name.startswith(parts)}
     save_weights(folder.first_weights, first)
     return replace(recipe, model=replace(model, encoder=encoder), text=learnt.text)
 

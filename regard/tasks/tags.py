@@ -19,7 +19,7 @@ from regard.metrics.score import Score
 from regard.models.model import Model
 from regard.tasks.sided import InStepTask, small_encoder
 from regard.tasks.task import ANY, Tokenizers
-from regard.text.labels import in_step, pieces_of_words
+from regard.text.labels import Labels, in_step, pieces_of_words
 
 
 class TagsTask(InStepTask):
@@ -53,11 +53,12 @@ class TagsTask(InStepTask):
     def encode(self, examples: Sequence[Tagged], tokenizers: Tokenizers) -> tuple[list[list[int]], list[list[int]]]:
         """Tags stand beside the tokens of their words."""
         source, target = tokenizers
+        assert isinstance(target, Labels)
         sides: tuple[list[list[int]], list[list[int]]] = ([], [])
         for words, tags in examples:
             pieces = pieces_of_words(source, words)
             sides[0].append([token for word in pieces for token in word])
-            sides[1].append(in_step(pieces, [target.encode(tag)[0] for tag in tags]))
+            sides[1].append(in_step(pieces, [target.encode(tag)[0] for tag in tags], target.at_first))
         return sides
 
     def fits(self, model: ModelConfig) -> bool:

@@ -67,6 +67,18 @@ class Foreign(Tokenizer):
         found = self._library.encode_batch_fast(texts, add_special_tokens=False)
         return [[*front, *(self._id[number] for number in one.ids)] for one in found]
 
+    def encode_marked(self, text: str) -> list[int]:
+        """The ids of a text in which special tokens are spelled by their names, as chat templates write them."""
+        names = [None if theirs is None else self._library.id_to_token(theirs) for theirs in self.special]
+        known = {name: ours for ours, name in reversed([*enumerate(names)]) if name}
+        if not known:
+            return self.encode(text)
+        parts = re.split("(" + "|".join(map(re.escape, sorted(known, key=len, reverse=True))) + ")", text)
+        found: list[int] = []
+        for part in filter(None, parts):
+            found += [known[part]] if part in known else self.encode(part)[self.begin :]
+        return found
+
     def pieces(self, ids: Iterable[int]) -> list[bytes]:
         """Where tokens begin with a blank, the first one of a text leaves it out."""
         pieces, first = [], True

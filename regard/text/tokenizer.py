@@ -17,6 +17,8 @@ class Tokenizer(ABC):
     kind: ClassVar[str]
     cased: bool = True
     """Whether a capital is another letter than the small one."""
+    begin: bool = False
+    """Whether a text begins with the start token, as [CLS] stands before it."""
     spells: ClassVar[bool] = True
     """Whether it can write any text: one that cannot is not charged for what it leaves out."""
 
@@ -36,6 +38,10 @@ class Tokenizer(ABC):
     @abstractmethod
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without start and stop."""
+
+    def encode_marked(self, text: str) -> list[int]:
+        """The same, of a text that may spell special tokens by their names: ours have none that a text could spell."""
+        return self.encode(text)
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """The same as `encode` on each text; faster where many can be done at once."""

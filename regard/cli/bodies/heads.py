@@ -36,9 +36,10 @@ def heads(asked: HeadsCommand) -> int:
     found = {
         one.name: one for one in profiles(run.model, tokenizer, watched(examples, "reading", len(examples)), marks)
     }
-    units = list(look_at(run.model, examples[0]))
-    for unit, change in watched(switched_off(run.model, examples, units), "switching off", len(units)):
-        found[str(unit)].loss = change
+    if any(example.target for example in examples):  # what says nothing can lose nothing
+        units = list(look_at(run.model, examples[0]))
+        for unit, change in watched(switched_off(run.model, examples, units), "switching off", len(units)):
+            found[str(unit)].loss = change
     twice = None if run.task.has_source else _twice(run)
     for name, score in (twice.scores if twice else {}).items():
         found[name].induction = score

@@ -1,4 +1,4 @@
-"""`regard caption`, `classify` and `tag`."""
+"""`regard caption`, `classify`, `tag` and `embed`."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -6,16 +6,20 @@ from itertools import tee
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from regard.cli.bodies.paper import paper
-from regard.cli.commands.labelling import CaptionCommand, ClassifyCommand, TagCommand
+from regard.cli.commands.labelling import CaptionCommand, ClassifyCommand, EmbedCommand, TagCommand
 from regard.cli.lines import one_line, output_to, read_lines
 from regard.data.images import read_picture
+from regard.decode.embed import nearest
+from regard.disk import write_with
 from regard.look.align.weights import paths_over_source
 from regard.look.align.words import looks
 from regard.look.pictures.overlay import draw_overlay
+from regard.progress import watched
 from regard.runs import load_run
 
 
@@ -84,4 +88,33 @@ def tag(asked: TagCommand) -> int:
                 print(json.dumps({"words": words, "tags": tags}, ensure_ascii=False), file=output)
             else:
                 print("".join(f"{word}\t{tag}\n" for word, tag in zip(words, tags, strict=True)), file=output)
+    return 0
+
+
+def _save_array(path: Path, vectors: Tensor) -> None:
+    with path.open("wb") as file:  # np.save would add an ending to a path
+        np.save(file, vectors.numpy())
+
+
+def embed(asked: EmbedCommand) -> int:
+    run = load_run(asked.run, precision=asked.precision)
+    lines, again = tee(read_lines(asked.file))
+    if asked.save is None and not asked.similar:
+        with output_to(None) as output:
+            for vector, text in zip(run.embeddings(lines, batch=asked.together), again, strict=True):
+                numbers = vector.tolist()
+                shown = json.dumps({"text": text, "vector": numbers}, ensure_ascii=False) if asked.json else ""
+                print(shown or "\t".join(f"{number:.6g}" for number in numbers), file=output)
+        return 0
+    vectors, texts = run.embed(watched(lines, "reading"), batch=asked.batch), list(again)
+    if asked.save is not None:
+        write_with(asked.save, lambda path: _save_array(path, vectors))
+    with output_to(None) as output:
+        for number, text in enumerate(texts if asked.similar else ()):
+            near = nearest(vectors, number, asked.similar)
+            if asked.json:
+                found = [{"text": texts[other], "line": other + 1, "cosine": cosine} for other, cosine in near]
+                print(json.dumps({"text": text, "similar": found}, ensure_ascii=False), file=output)
+            else:
+                print("\t".join([text, *(f"{cosine:.3f} {texts[other]}" for other, cosine in near)]), file=output)
     return 0

@@ -10,7 +10,7 @@ from regard.cli.commands.heads import HeadsCommand
 from regard.cli.commands.hub import ImportCommand
 from regard.cli.commands.init import InitCommand
 from regard.cli.commands.lab import LabCommand
-from regard.cli.commands.labelling import CaptionCommand, ClassifyCommand, TagCommand
+from regard.cli.commands.labelling import CaptionCommand, ClassifyCommand, EmbedCommand, TagCommand
 from regard.cli.commands.look import LookCommand
 from regard.cli.commands.training import CompareCommand, DemoCommand, EvaluateCommand, TrainCommand
 
@@ -28,6 +28,7 @@ IN_ORDER: tuple[type[Command], ...] = (
     CaptionCommand,
     ClassifyCommand,
     TagCommand,
+    EmbedCommand,
     AlignCommand,
     HeadsCommand,
     FindCommand,

@@ -1,4 +1,4 @@
-"""`regard caption`, `classify` and `tag`."""
+"""`regard caption`, `classify`, `tag` and `embed`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +7,7 @@ from regard.cli.command import STANDARD, group, option, place
 from regard.cli.commands.shared import InBatches, OnRun
 from regard.config.decoding import Search
 from regard.config.looking import PaperWishes
+from regard.config.settings import at_least
 from regard.errors import UserError
 
 
@@ -66,3 +67,26 @@ class TagCommand(InBatches):
     """A sentence on each line, with a space on both sides of each word; -: standard input."""
     json: bool = False
     """Print a JSON object for each sentence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbedCommand(InBatches):
+    """A vector for each line, its numbers with tabs between them: lines that say alike point alike."""
+
+    examples = """
+        regard embed runs/minilm lines.txt > vectors.tsv
+        regard embed runs/minilm lines.txt --similar 3          (the lines that say most alike)
+        regard embed runs/minilm lines.txt --save vectors.npy"""
+
+    file: str = place("FILE", STANDARD)
+    """Lines to read; -: standard input."""
+    similar: int = at_least(0, 0)
+    """Print instead of vectors so many other lines that each is nearest to, with their cosines."""
+    json: bool = False
+    """Print a JSON object for each line."""
+    save: Path | None = None
+    """All vectors as one array, a row for each line (npy)."""
+
+    def check(self) -> None:
+        if self.save is not None and self.save.suffix != ".npy":
+            raise UserError(f"--save wants a name that ends in .npy, found '{self.save}'")

@@ -1,11 +1,13 @@
-"""BERT, RoBERTa and DistilBERT that say a class. (Devlin et al. 2019, Liu et al. 2019, Sanh et al. 2019)"""
+"""BERT, RoBERTa and DistilBERT: encoders alone, or with what says a class or tags.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+Devlin et al. 2019, Liu et al. 2019, Sanh et al. 2019; the mean of all vectors: Reimers and Gurevych 2019.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from regard.config import Classifier, Transformer
-from regard.errors import UserError
+from regard.config import Classifier, Reader, Tagger, Transformer
 from regard.hub.families.activations import ACTIVATIONS
 from regard.hub.opened import Opened, Ways, embedding, linear
 from regard.hub.package import Facts, Package
@@ -17,10 +19,12 @@ from regard.text.labels import Labels
 
 @dataclass(frozen=True)
 class Called:
-    """What a family calls things; {} is the number of a block."""
+    """What a family calls things."""
 
-    prefix: str
+    inside: str
+    """What stands before all names of the encoder where a head is beside it."""
     block: str
+    """What stands before the number of a block."""
     query: str
     key: str
     value: str
@@ -36,8 +40,8 @@ class Called:
 
 
 BERT = Called(
-    "bert.embeddings.",
-    "bert.encoder.layer.{}.",
+    "bert.",
+    "encoder.layer.",
     "attention.self.query",
     "attention.self.key",
     "attention.self.value",
@@ -53,8 +57,8 @@ BERT = Called(
     "start",
 )
 ROBERTA = Called(
-    "roberta.embeddings.",
-    "roberta.encoder.layer.{}.",
+    "roberta.",
+    "encoder.layer.",
     BERT.query,
     BERT.key,
     BERT.value,
@@ -65,8 +69,8 @@ ROBERTA = Called(
     offset=2,
 )
 DISTILBERT = Called(
-    "distilbert.embeddings.",
-    "distilbert.transformer.layer.{}.",
+    "distilbert.",
+    "transformer.layer.",
     "attention.q_lin",
     "attention.k_lin",
     "attention.v_lin",
@@ -106,10 +110,7 @@ def distilbert(package: Package) -> Opened:
 
 
 def _opened(package: Package, called: Called, sizes: tuple[str, ...], epsilon: float) -> Opened:
-    facts = package.facts
-    facts.must_be("problem_type", "single_label_classification")
-    if f"{called.head}.weight" not in set(package.tensors.names()):
-        raise UserError("an encoder without a head that says a class cannot be had; a classifier alone can")
+    facts, there = package.facts, set(package.tensors.names())
     width, layers, heads, inner, activation = sizes
     longest = facts.whole("max_position_embeddings") - called.offset
     layer = Transformer(
@@ -125,30 +126,110 @@ def _opened(package: Package, called: Called, sizes: tuple[str, ...], epsilon: f
         norm_epsilon=epsilon,
         activation=facts.choice(activation, ACTIVATIONS, "gelu"),
     )
-    tokenizer, labels = for_reading(package, facts.whole("vocab_size")), _labels(facts)
-    places: Way = From(Named(f"{called.prefix}position_embeddings.weight"), called.offset)
+    tokenizer = for_reading(package, facts.whole("vocab_size"))
+    inside = called.inside if any(name.startswith(called.inside) for name in there) else ""  # alone it has no prefix
+    table = f"{inside}embeddings."
+    places: Way = From(Named(f"{table}position_embeddings.weight"), called.offset)
     if called.types:
-        places = PlusRow(places, Named(f"{called.prefix}token_type_embeddings.weight"))
-    order = tuple([None] * len(NAMES) + list(range(len(labels.names))))
+        places = PlusRow(places, Named(f"{table}token_type_embeddings.weight"))
     ways = {
-        **embedding(tokenizer, f"{called.prefix}word_embeddings.weight", "encoder."),
+        **embedding(tokenizer, f"{table}word_embeddings.weight", "encoder."),
         "encoder.layer.position.inner.encoding.table": places,
-        **linear("encoder.layer.position.norm", f"{called.prefix}LayerNorm"),
-        **linear("pooling.W", called.pooled),
-        "head.weight": Ordered(Named(f"{called.head}.weight"), order),
-        "head.bias": NeverSaid(Ordered(Named(f"{called.head}.bias"), order), tuple(range(len(NAMES)))),
+        **linear("encoder.layer.position.norm", f"{table}LayerNorm"),
     }
     for block in range(layer.layers):
-        ways |= _block(f"encoder.layer.blocks.{block}", called.block.format(block), called, layer.heads)
-    return Opened(
-        Classifier(layer, pooling=called.pooling),
+        ways |= _block(f"encoder.layer.blocks.{block}", f"{inside}{called.block}{block}.", called, layer.heads)
+    read = Opened(
+        Reader(layer),
         ways,
-        labels,
         tokenizer,
         longest=longest,
-        unused=(".position_ids",),
+        unused=("*.position_ids",),
         changed=("the type of a single text is added to its positions",) if called.types else (),
     )
+    return _answering(package, called, there)(package, called, read, inside)
+
+
+def _answering(package: Package, called: Called, there: set[str]) -> Callable[[Package, Called, Opened, str], Opened]:
+    """What it says, by what it calls itself, or else by which tensors it has: a class, tags, or nothing."""
+    named = package.facts.values.get("architectures")
+    said = str(named[0]) if isinstance(named, list) and named else ""
+    if said.endswith("ForSequenceClassification") or (not said and f"{called.pooled}.weight" in there):
+        return _classifier
+    if said.endswith("ForTokenClassification") or (not said and "classifier.weight" in there):
+        return _tagger
+    if said and not said.endswith(("Model", "ForMaskedLM", "ForPreTraining")):
+        raise package.facts.refused("architectures", "what says a class or tags, or an encoder alone, can be had")
+    return _reader
+
+
+def _classifier(package: Package, called: Called, read: Opened, inside: str) -> Opened:
+    package.facts.must_be("problem_type", "single_label_classification")
+    labels = _labels(package.facts)
+    assert isinstance(read.model, Reader)
+    return replace(
+        read,
+        model=Classifier(read.model.encoder, pooling=called.pooling),
+        ways={**read.ways, **linear("pooling.W", called.pooled), **_head(labels, called.head)},
+        tokenizer=labels,
+        source_tokenizer=read.tokenizer,
+    )
+
+
+def _tagger(package: Package, called: Called, read: Opened, inside: str) -> Opened:
+    labels = _labels(package.facts, at_first=True)
+    assert isinstance(read.model, Reader)
+    return replace(
+        read,
+        model=Tagger(read.model.encoder),
+        ways={**read.ways, **_head(labels, "classifier")},
+        tokenizer=labels,
+        source_tokenizer=read.tokenizer,
+        unused=(*read.unused, f"{inside}pooler.*"),
+    )
+
+
+def _reader(package: Package, called: Called, read: Opened, inside: str) -> Opened:
+    """An encoder on its own; of one that guesses hidden words, the head that does so is left out."""
+    assert isinstance(read.model, Reader)
+    steps = Facts(package.pooling, "modules.json: ")
+    if strange := sorted(set(package.pooling) - {"Transformer", "Pooling", "Normalize"}):
+        raise steps.refused(strange[0], "Transformer, Pooling and Normalize can be had")
+    pooling, changed = _pooled(Facts(package.pooling.get("Pooling") or {}, "1_Pooling: ")), read.changed
+    if not package.pooling:
+        changed = (*changed, "the vector of a text is the mean of its tokens', as nothing beside it says another")
+    heads = {name for name in package.tensors.names() if name.startswith(HEADS)}
+    if heads:
+        changed = (*changed, "the head that guesses hidden words is left out")
+    return replace(
+        read,
+        model=replace(read.model, pooling=pooling, unit_length="Normalize" in package.pooling),
+        unused=(*read.unused, f"{inside}pooler.*", *heads),
+        changed=changed,
+    )
+
+
+HEADS = ("cls.", "lm_head.", "vocab_transform.", "vocab_layer_norm.", "vocab_projector.")
+POOLINGS: dict[str, Literal["mean", "first"]] = {"mean": "mean", "cls": "first"}
+
+
+def _pooled(facts: Facts) -> Literal["mean", "first"]:
+    """How sentence-transformers makes one vector of all: one of its settings is true, or one names it."""
+    if "pooling_mode" in facts.values:
+        return facts.choice("pooling_mode", POOLINGS)
+    chosen = [key for key in facts.values if key.startswith("pooling_mode_") and facts.truth(key, False)]
+    for key in chosen:
+        if len(chosen) > 1 or key not in ("pooling_mode_mean_tokens", "pooling_mode_cls_token"):
+            raise facts.refused(key, "the mean of all tokens, or the first one, alone can be had")
+    return "first" if chosen == ["pooling_mode_cls_token"] else "mean"
+
+
+def _head(labels: Labels, theirs: str) -> Ways:
+    order = tuple([None] * len(NAMES) + list(range(len(labels.names))))
+    return {
+        "head.weight": Ordered(Named(f"{theirs}.weight"), order),
+        "head.bias": NeverSaid(Ordered(Named(f"{theirs}.bias"), order), tuple(range(len(NAMES)))),
+    }
 
 
 def _block(ours: str, theirs: str, called: Called, heads: int) -> Ways:
@@ -161,10 +242,10 @@ def _block(ours: str, theirs: str, called: Called, heads: int) -> Ways:
     return ways
 
 
-def _labels(facts: Facts) -> Labels:
+def _labels(facts: Facts, at_first: bool = False) -> Labels:
     """The names of the classes, in their order."""
     named: Any = facts.values.get("id2label", {"0": "LABEL_0", "1": "LABEL_1"})
     try:
-        return Labels([named[str(number)] for number in range(len(named))])
+        return Labels([named[str(number)] for number in range(len(named))], at_first)
     except (LookupError, TypeError, ValueError, AttributeError):
         raise facts.refused("id2label", "a name for each class is wanted") from None

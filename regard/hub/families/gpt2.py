@@ -39,7 +39,7 @@ def opened(package: Package) -> Opened:
         ways,
         tokenizer,
         longest=longest,
-        unused=(".attn.bias", ".attn.masked_bias"),
+        unused=("*.attn.bias", "*.attn.masked_bias"),
     )
 
 

@@ -65,7 +65,7 @@ def _opened(package: Package, queries_biased: bool) -> Opened:
         ways,
         tokenizer,
         longest=min(longest, window),
-        unused=(".rotary_emb.inv_freq",),
+        unused=("*.rotary_emb.inv_freq",),
         changed=("queries, keys and values in one matrix", "gate and value of feed-forward in one matrix"),
     )
 

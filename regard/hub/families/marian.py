@@ -40,7 +40,7 @@ def opened(package: Package) -> Opened:
         ways,
         tokenizer,
         longest=facts.whole("max_position_embeddings", 512),
-        unused=(".embed_positions.weight", *(() if shared in tables.values() else (shared,))),
+        unused=("*.embed_positions.weight", *(() if shared in tables.values() else (shared,))),
         changed=("queries, keys and values in one matrix",),
     )
 

@@ -75,7 +75,7 @@ def opened(package: Package) -> Opened:
         Seq2Seq(encoder, decoder, tied=True, tied_bias=True),
         ways,
         tokenizer,
-        unused=("_QuantMultA", "special:model.yml"),
+        unused=("*_QuantMultA", "special:model.yml"),
         changed=("numbers of 8 bits as 32-bit ones", "start has a row of zeros, which is what its decoder begins with"),
     )
 

@@ -47,7 +47,7 @@ def opened(package: Package) -> Opened:
         ways,
         tokenizer,
         longest=longest,
-        unused=(".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"),
+        unused=("*.attention.bias", "*.attention.masked_bias", "*.rotary_emb.inv_freq"),
         changed=("pairs that are rotated half a head apart",) if share < 1 else (),
     )
 

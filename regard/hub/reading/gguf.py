@@ -65,6 +65,7 @@ GPT2 = {
 }
 NAMES = {"llama": (LLAMA, "model.layers"), "qwen2": (LLAMA, "model.layers"), "gpt2": (GPT2, "transformer.h")}
 SPECIAL = {"bos": "bos_token_id", "eos": "eos_token_id", "padding": "pad_token_id"}
+WORDS = {"bos_token": "bos", "eos_token": "eos", "pad_token": "padding", "unk_token": "unknown"}
 ADDED = (3, 4)  # kinds of tokens that a text spells as a whole: control, and named by whoever made the file
 
 
@@ -99,6 +100,7 @@ def read(path: Path) -> Package:
         _tokenizer(path, file.facts),
         _words(file.facts),
         str(file.facts.get("general.license", "")),
+        str(file.facts.get("tokenizer.chat_template", "")),
     )
 
 
@@ -118,11 +120,15 @@ def _facts(path: Path, family: str, said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _words(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Which token is unknown, and whether a text begins with one."""
-    tokens, number = said.get("tokenizer.ggml.tokens"), said.get("tokenizer.ggml.unknown_token_id")
+    """Which tokens are special, and whether a text begins with one."""
+    tokens = said.get("tokenizer.ggml.tokens")
     begins = bool(said.get("tokenizer.ggml.add_bos_token", said.get("tokenizer.ggml.model") == "llama"))
-    named = isinstance(number, int) and isinstance(tokens, list) and 0 <= number < len(tokens)
-    return {"add_bos_token": begins, **({"unk_token": tokens[number]} if named and tokens else {})}
+    words: dict[str, Any] = {"add_bos_token": begins}
+    for role, name in WORDS.items():
+        number = said.get(f"tokenizer.ggml.{name}_token_id")
+        if isinstance(number, int) and isinstance(tokens, list) and 0 <= number < len(tokens):
+            words[role] = tokens[number]
+    return words
 
 
 def _called(name: str, family: str) -> str:

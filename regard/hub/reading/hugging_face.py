@@ -6,7 +6,7 @@ from typing import Any
 
 from regard.errors import UserError
 from regard.hub.package import Facts, Package
-from regard.hub.reading.json_files import read_table, table_if_there
+from regard.hub.reading.json_files import read_json, read_table, table_if_there
 from regard.hub.reading.safetensors import SafeTensors
 from regard.hub.reading.vocabularies import byte_level_bpe, word_pieces
 
@@ -39,6 +39,8 @@ def read(path: Path) -> Package:
         tokenizer,
         {"add_bos_token": _begins(tokenizer), **{key: value for key, value in words.items() if value is not None}},
         _licence(path / "README.md"),
+        _chat_template(path, words),
+        _pooling(path),
     )
 
 
@@ -94,6 +96,33 @@ def _begins(tokenizer: dict[str, Any] | None) -> bool:
     singles = [step.get("single") for step in steps if isinstance(step, dict)]
     first = [one[0] for one in singles if isinstance(one, list) and one]
     return any(isinstance(one, dict) and "SpecialToken" in one for one in first)
+
+
+def _chat_template(path: Path, words: dict[str, Any]) -> str:
+    """How a conversation is written, in a file of its own or in the tokenizer's; of several, the usual one."""
+    beside = path / "chat_template.jinja"
+    if beside.is_file():
+        return beside.read_text(encoding="utf-8", errors="replace")
+    said = words.get("chat_template")
+    if isinstance(said, list):
+        named = {one.get("name"): one.get("template") for one in said if isinstance(one, dict)}
+        said = named.get("default")
+    return said if isinstance(said, str) else ""
+
+
+def _pooling(path: Path) -> dict[str, Any]:
+    """What sentence-transformers makes one vector by: the settings of each of its steps, by what they are called."""
+    if not (path / "modules.json").is_file():
+        return {}
+    found = read_json(path / "modules.json")
+    steps = found if isinstance(found, list) else []
+    kinds: dict[str, Any] = {}
+    for step in steps:
+        kind, inside = (step.get(key) if isinstance(step, dict) else None for key in ("type", "path"))
+        if not isinstance(kind, str) or not isinstance(inside, str) or Path(inside).name != inside:
+            raise UserError(f"{path / 'modules.json'} names no steps in its folder; fetch it again")
+        kinds[kind.rpartition(".")[2]] = table_if_there(path / inside / "config.json") if inside else {}
+    return kinds
 
 
 def _licence(card: Path) -> str:
