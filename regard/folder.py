@@ -63,6 +63,11 @@ class Folder:
         return self.path / "checkpoint.safetensors"
 
     @property
+    def before_fall(self) -> Path:
+        """Only where the rate has a cool-down: the checkpoint from which a longer training goes on."""
+        return self.path / "before-fall.safetensors"
+
+    @property
     def log(self) -> Path:
         return self.path / "log.jsonl"
 

@@ -10,7 +10,8 @@ from torch import nn
 
 from regard import build
 from regard.config import Train
-from regard.training.optim import Muon, Together, optimiser, orthogonal, rate_at
+from regard.training.optim import Muon, Together, optimiser, orthogonal
+from regard.training.schedule import rate_at
 
 shapes = pytest.mark.parametrize("shape", [(24, 24), (64, 16), (16, 64), (1, 8)])
 

@@ -45,6 +45,7 @@ LIMITS = {
     "fraction": "0 up to 1",
     "share": "above 0 to 1",
     "above zero": "above 0",
+    "not negative": "0 or above",
     "probability": "0 to 1",
 }
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from regard.config.model import Classifier, FromRun, ModelConfig, Tagger
 from regard.config.pictures import Pictures
-from regard.config.settings import Settings, above_zero, at_least, fraction, from_table, with_override
+from regard.config.settings import Settings, above_zero, at_least, fraction, from_table, not_negative, with_override
 from regard.config.upgrade import VERSION, check_version, name_now, upgraded
 from regard.errors import UserError
 
@@ -74,7 +74,11 @@ class Train(Settings):
     """How the model learns."""
 
     steps: int = at_least(0, 0)
-    """How many updates at most; 0: by the amount of data, chosen when it is prepared."""
+    """How many updates at most; 0: as epochs and minutes say, or else by the amount of data, when it is prepared."""
+    epochs: float = not_negative(0.0)
+    """How often all examples are seen at most; 0: as steps and minutes say."""
+    minutes: float = not_negative(0.0)
+    """How long it trains at most, looks included; 0: as steps and epochs say."""
     batch: int = at_least(1, 4096)
     """Tokens in one update, padding included, over all processes."""
     length: int = at_least(1, 128)
@@ -85,8 +89,8 @@ class Train(Settings):
     """How gradients become steps; muon, at about 0.004, learns more from each update where examples are many."""
     rate: float = above_zero(0.002)
     """Learning rate, at its highest."""
-    schedule: Literal["cosine", "inverse-square-root", "constant"] = "cosine"
-    """Learning rate schedule: how the rate falls after the warm-up."""
+    schedule: Literal["auto", "cosine", "cooldown", "inverse-square-root", "constant"] = "auto"
+    """Learning rate schedule: how the rate falls after the warm-up; auto: cosine, or with minutes cooldown."""
     warmup: int = at_least(0, 100)
     """Warm-up: over how many updates the rate rises from nothing."""
     decay: float = fraction(0.05)
@@ -107,6 +111,8 @@ class Train(Settings):
     """Write a checkpoint every so many updates."""
     metric: Literal["loss", "accuracy", "bleu", "chrf", "cider", "exact", "macro_f1", "span_f1"] = "loss"
     """What decides which weights are the best."""
+    ema: float = fraction(0.0)
+    """Exponential moving average: β of a mean of the weights, by which looks judge and the run answers; 0: none."""
     patience: int = at_least(0, 0)
     """Early stopping: after so many looks without a better metric; 0: never."""
     average: int = at_least(1, 1)
@@ -128,7 +134,16 @@ class Train(Settings):
     tensorboard: bool = False
     """Also write TensorBoard files (wants the extra of that name)."""
 
+    @property
+    def falls(self) -> str:
+        """How the rate falls, with the choice made."""
+        return ("cooldown" if self.minutes else "cosine") if self.schedule == "auto" else self.schedule
+
     def check(self) -> None:
+        if self.minutes and self.falls == "cosine":
+            raise UserError("schedule 'cosine' must know the last update, which minutes leave open; take 'cooldown'")
+        if self.student and self.minutes:
+            raise UserError("student rises up to the last update, which minutes leave open; give steps or epochs")
         if not (isinstance(self.student, int | float) and 0 <= self.student <= 1):
             raise UserError(f"student must be a probability from 0 to 1, found {self.student}")
         if self.lora and self.last:

@@ -36,6 +36,11 @@ def above_zero(default: float, remedy: str = "") -> Any:
     return field(default=default, metadata={"above zero": True, "remedy": remedy})
 
 
+def not_negative(default: float) -> Any:
+    """A number from 0 up."""
+    return field(default=default, metadata={"not negative": True})
+
+
 class Settings:
     """A frozen dataclass whose fields are checked against their types and limits."""
 
@@ -63,6 +68,8 @@ class Settings:
                 raise UserError(f"{name} must be at least 0 and below 1, found {value}{remedy}")
             if "share" in limits and not (number and 0 < value <= 1):
                 raise UserError(f"{name} must be above 0 and at most 1, found {value}{remedy}")
+            if "not negative" in limits and not (number and 0 <= value < float("inf")):
+                raise UserError(f"{name} must be a number from 0 up, found {value}")
             if "above zero" in limits and not (number and value > 0):
                 raise UserError(f"{name} must be a number above 0, found {value}{remedy}")
         self.check()

@@ -46,6 +46,12 @@ class Batch(NamedTuple):
         fed = self.tokens.numel() if self.keep is None else int(self.keep.sum())
         return fed + (0 if self.source_keep is None else int(self.source_keep.sum()))
 
+    def to(self, device: torch.device) -> "Batch":
+        """The batch where the model is."""
+        if device.type == "cpu":
+            return self
+        return Batch(*(part.to(device) if isinstance(part, Tensor) else part for part in self))  # type: ignore[arg-type]
+
     def rows(self, part: int, parts: int) -> "Batch":
         """One of several equal shares of the rows, less the columns that are padding in all of them."""
         chosen = torch.tensor_split(torch.arange(self.size), parts)[part]

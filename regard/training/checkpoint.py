@@ -2,29 +2,36 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from regard.config import Recipe
 from regard.errors import UserError
+from regard.folder import Folder
 from regard.layers.state import State, leaves
+from regard.training.average import Average
 from regard.training.learning import frozen
 from regard.training.parallel import shared_like, whole
 from regard.training.progress import Progress
+from regard.training.schedule import prolonged
 from regard.weights import open_weights, read_weights, save_weights
 
 VERSION = 1
 
 
-def tensors_of(model: nn.Module, optimiser: torch.optim.Optimizer, carried: State) -> dict[str, Tensor]:
-    """Weights, the optimiser's memory, and the state carried from batch to batch."""
+def tensors_of(
+    model: nn.Module, optimiser: torch.optim.Optimizer, average: Average, carried: State
+) -> dict[str, Tensor]:
+    """Weights, the optimiser's memory, the mean of the weights, and the state carried from batch to batch."""
     kept = model.state_dict().keys() - frozen(model).keys()
     tensors = {f"model.{name}": whole(value) for name, value in model.state_dict().items() if name in kept}
     for number, memory in optimiser.state_dict()["state"].items():
         tensors |= {f"optimiser.{number}.{name}": whole(value) for name, value in memory.items()}
+    tensors |= {f"average.{name}": whole(mean) for name, mean in average.tensors.items()}
     return tensors | {f"carried.{number}": leaf for number, leaf in enumerate(leaves(carried))}
 
 
@@ -40,6 +47,7 @@ class Checkpoint:
 
     model: dict[str, Tensor]
     optimiser: dict[int, dict[str, Tensor]]
+    average: dict[str, Tensor]
     carried: list[Tensor]
     progress: Progress
     about: Mapping[str, Any]
@@ -73,6 +81,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
     memory: dict[int, dict[str, Tensor]] = {}
     carried: dict[int, Tensor] = {}
     model: dict[str, Tensor] = {}
+    average: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         part, _, rest = name.partition(".")
         if part == "optimiser":
@@ -80,9 +89,31 @@ def load_checkpoint(path: Path) -> Checkpoint:
             memory.setdefault(int(number), {})[key] = tensor
         elif part == "carried":
             carried[int(rest)] = tensor
+        elif part == "average":
+            average[rest] = tensor
         else:
             model[rest] = tensor
-    return Checkpoint(model, memory, [carried[number] for number in sorted(carried)], progress, about)
+    return Checkpoint(model, memory, average, [carried[number] for number in sorted(carried)], progress, about)
+
+
+def to_go_on_from(folder: Folder, recipe: Recipe) -> Checkpoint | None:
+    """The checkpoint; or where the plan is longer now than when the rate fell, the one before the fall.
+
+    The best look stays the best: a longer training begins at a high rate, and answers must not get worse by it.
+    """
+    if not folder.checkpoint.exists():
+        return None
+    saved = load_checkpoint(folder.checkpoint)
+    folder.check(saved.about, recipe)
+    done = saved.progress
+    if not done.end or not prolonged(saved.about.get("config", {}).get("train", {}), recipe.train):
+        return saved
+    if folder.before_fall.exists():
+        saved = load_checkpoint(folder.before_fall)
+        folder.check(saved.about, recipe)
+    there = tuple(one for one in saved.progress.snapshots if folder.snapshot(one[0]).exists())
+    again = replace(saved.progress, best=done.best, best_step=done.best_step, snapshots=there, fall=0, end=0)
+    return replace(saved, progress=again)
 
 
 def mean_of(paths: list[Path]) -> dict[str, Tensor]:

@@ -2,7 +2,6 @@
 
 import gc
 import math
-import shutil
 from collections import Counter
 from contextlib import nullcontext, suppress
 from dataclasses import replace
@@ -15,8 +14,7 @@ from torch import Tensor, nn
 from regard.config import Recipe, recipe_from, to_table
 from regard.config.decoding import Search
 from regard.config.settings import changes
-from regard.data.batch import Batch
-from regard.disk import text_sum, write_with
+from regard.disk import text_sum
 from regard.errors import UserError, counted
 from regard.evaluate.figures import figures, held_out_sums
 from regard.evaluate.loss import Objective
@@ -27,16 +25,19 @@ from regard.runs import Run, load_run
 from regard.tasks import reasons, spread, spread_share
 from regard.training import learning
 from regard.training.allocator import keep_freed_memory
-from regard.training.checkpoint import Checkpoint, load_checkpoint, mean_of, save_checkpoint, tensors_of
+from regard.training.answers import Answers
+from regard.training.average import Average
+from regard.training.checkpoint import Checkpoint, mean_of, save_checkpoint, tensors_of, to_go_on_from
 from regard.training.lock import locked
 from regard.training.opening import open_folder
-from regard.training.optim import optimiser, rate_at
+from regard.training.optim import optimiser
 from regard.training.pace import Pace, in_words
 from regard.training.parallel import World, device_of, gathered, precision_of, whole, world
-from regard.training.progress import Progress, better
+from regard.training.progress import Progress
 from regard.training.report import Board, Moment, Report, draw_curve
+from regard.training.schedule import NO_END, decided, expected_end, left, rate_at, updates
 from regard.training.stopping import BY_HAND, Interrupted, Stop
-from regard.weights import about_weights, fill, fill_some, open_weights, save_weights
+from regard.weights import fill, fill_some, save_weights
 
 ANSWERS = 500  # held-out examples that are answered at a look
 ARGMAX = Search(beam=1)
@@ -74,6 +75,7 @@ class Training:
         self.model = self.run.new_model().to(self.device)
         self.carry = not (self.task.has_source or self.model.grows)
         self.batches = self.task.batches(self.material.train, self.settings, self.carry)
+        self.settings = replace(self.settings, steps=updates(self.settings, self.batches.per_epoch))
         self.objective = Objective(
             self.model, self.settings.smoothing, precision_of(self.settings.precision, self.device)
         )
@@ -81,13 +83,11 @@ class Training:
         self.progress = Progress()
         self.stop, self.pace, self.clock = Stop(), Pace(), report.clock
         self.trained_with = self.folder.trained_with(self.run.recipe)
-        self.answers_from = int(about_weights(self.folder.weights).get("step", 0))  # 0: there is nothing to answer with
+        self.answers = Answers(self.folder, self.trained_with, self.settings.metric)
         self.entries: list[dict[str, Any]] = []
         self.tokens_read = 0  # since this process began: what speed is counted in
         self.board = Board(self.folder.path) if self.settings.tensorboard and self.world.leads else None
-        saved = load_checkpoint(self.folder.checkpoint) if self.folder.checkpoint.exists() else None
-        if saved:
-            self.folder.check(saved.about, self.run.recipe)
+        saved = to_go_on_from(self.folder, self.run.recipe)
         if self.folder.first_weights.exists():
             fill_some(self.model, self.folder.first_weights)
         learning.choose(self.model, self.settings)
@@ -96,22 +96,26 @@ class Training:
         if self.settings.parallel == "fsdp":
             self.world.share_out(self.objective)
         self.optimiser = optimiser(self.model, self.settings)
+        self.average = Average(self.model, self.settings.ema)
         if saved:
             self._go_on_from(saved)
-            self._mend()
+            weights = self._weights()
+            if self.world.leads and (said := self.answers.mended(weights, self.progress)):
+                self.report.say(said)
 
     # ---- from beginning to end
 
     def to_the_end(self) -> None:
         self._introduce()
-        self.report.begin(self.settings.steps, self.progress.step)
+        self.report.begin(expected_end(self.progress, self.pace, self.settings), self.progress.step)
         first, began = self.progress.step, self.clock() - self.progress.seconds
         try:
-            while self.progress.step < self.settings.steps and not self.progress.out_of_patience(self.settings):
+            while self.progress.step < self.end and not self.progress.out_of_patience(self.settings):
+                self._decide()
                 self.timed_update()
                 self.progress = replace(self.progress, seconds=self.clock() - began)
                 before, step = self.clock(), self.progress.step
-                evaluating = step % self.settings.evaluate == 0 or step == self.settings.steps
+                evaluating = step % self.settings.evaluate == 0 or step == self.end
                 if evaluating or step % self._entry_every == 0:
                     self.entries.append(self._entry() | (self.evaluate() if evaluating else {}))
                     if self.board:
@@ -135,9 +139,16 @@ class Training:
         before, read = self.clock(), self.tokens_read
         loss = self.update()
         self.pace = self.pace.updated(self.tokens_read - read, self.clock() - before)
-        left = self.pace.left(self.progress.step, self.settings)
+        seconds = left(self.progress, self.pace, self.settings)
         self.report.step(
-            Moment(self.progress.step, self.settings.steps, loss, self.pace.speed, left, self.answers_from)
+            Moment(
+                self.progress.step,
+                expected_end(self.progress, self.pace, self.settings),
+                loss,
+                self.pace.speed,
+                seconds,
+                self.answers.since,
+            )
         )
 
     def update(self) -> float:
@@ -148,14 +159,14 @@ class Training:
         if batch.fresh:
             self.carried = None
         for group in self.optimiser.param_groups:
-            group["lr"] = rate_at(step, settings)
+            group["lr"] = rate_at(step, settings, self.progress)
         self.optimiser.zero_grad()
         wanted = batch.wanted
         loss = torch.zeros(1, dtype=torch.double)
         states = []
         mine = self.world.rank * settings.accumulate
         for number in range(mine, mine + settings.accumulate):
-            part = to_device(batch.rows(number, self.world.size * settings.accumulate), self.device)
+            part = batch.rows(number, self.world.size * settings.accumulate).to(self.device)
             state = None if self.carried is None else self.carried[number - mine]
             outcome = self.objective(part, state, settings.student * step / settings.steps)
             (outcome.loss * self.world.size / wanted).backward()  # the mean over processes is taken below
@@ -168,72 +179,48 @@ class Training:
         if not (math.isfinite(mean) and math.isfinite(length)):
             self._not_a_number(step)
         self.optimiser.step()
+        self.average.update(step + 1)
         self.progress = self.progress.updated(wanted, mean)
         self.tokens_read += batch.read
         return mean
 
     def evaluate(self) -> dict[str, Any]:
         """Held-out figures for the log, and the best weights so far on the disk."""
-        held, settings = self.look(), self.settings
+        (held, weights), settings = self._looked(), self.settings
         step, value = self.progress.step, held[settings.metric]
         self.progress = self.progress.evaluated(value, settings)
-        best = self.progress.best_step == step
-        weights = self._weights()
         if self.world.leads:
-            if best:
-                self._answer_with(weights, value)
-                self.folder.before_stop.unlink(missing_ok=True)
-            elif self.folder.before_stop.exists():  # a stop knew better than any look, but it was none
-                self.folder.before_stop.replace(self.folder.weights)
-                self.answers_from = self.progress.best_step
+            self.answers.looked(weights, self.progress, value)
             if settings.average > 1:
                 save_weights(self.folder.snapshot(step), weights)
-        return {"held_out": rounded(held), "best": best}
-
-    def _mend(self) -> None:
-        """Weights that were damaged: those of the checkpoint take their place, until a look finds better ones."""
-        weights, path = self._weights(), self.folder.weights
-        try:
-            open_weights(path)
-        except FileNotFoundError:
-            return  # no look yet
-        except UserError:
-            if self.world.leads and self.progress.best is not None:
-                self._answer_with(weights, self.progress.best)
-                self.report.say(f"{path} is damaged: the checkpoint's, of step {self.answers_from:,}, take its place")
+        return {"held_out": rounded(held), "best": self.progress.best_step == step}
 
     def last_look(self) -> None:
         """A look before stopping: the run answers with these weights from now on, if they are the best so far.
 
         All else stays as if there had been none, also the best weights before: training goes on exactly.
         """
-        metric, folder = self.settings.metric, self.folder
-        value, weights = self.look()[metric], self._weights()
-        there = about_weights(folder.weights)
-        best = there["value"] if there.get("metric") == metric and "value" in there else self.progress.best
-        if self.world.leads and better(metric, value, best):
-            if folder.weights.exists() and not folder.before_stop.exists():
-                write_with(folder.before_stop, lambda partial: shutil.copyfile(folder.weights, partial))
-            self._answer_with(weights, value)
+        held, weights = self._looked()
+        if self.world.leads:
+            self.answers.stopped(weights, self.progress, held[self.settings.metric])
+
+    def _looked(self) -> tuple[dict[str, float], dict[str, Tensor]]:
+        """Figures of the held-out part and the weights that have them: those of now, or their mean."""
+        with self.average.in_place():
+            held, weights = self.look(), self._weights()
+            return held, {name: weight.clone() for name, weight in weights.items()} if self.settings.ema else weights
 
     def look(self) -> dict[str, float]:
         """Figures of the held-out part, or of a share of it."""
         settings, valid = self.settings, self.material.valid
         every = self.task.held_out_batches(valid, settings.length, self.material.share(settings.look_tokens))
-        mine = (to_device(batch.rows(self.world.rank, self.world.size), self.device) for batch in every)
+        mine = (batch.rows(self.world.rank, self.world.size).to(self.device) for batch in every)
         sums = self.world.total(held_out_sums(self.objective, mine))
         held = figures(sums, self.task.tokens_in(valid), self.material.valid_bytes)
         return held if settings.metric in held else held | self.answered()
 
     def _weights(self) -> dict[str, Tensor]:
         return merged(self.model, {name: whole(value) for name, value in self.model.state_dict().items()})
-
-    def _answer_with(self, weights: dict[str, Tensor], value: float) -> None:
-        """These are the weights of the run, until there are better ones."""
-        step, metric = self.progress.step, self.settings.metric
-        about = {**self.trained_with, "step": step, "metric": metric, "value": value}
-        save_weights(self.folder.weights, weights, about)
-        self.answers_from = step
 
     def answered(self) -> dict[str, float]:
         """Scores of what the model itself answers: its labels, or what it writes for some held-out examples."""
@@ -252,7 +239,7 @@ class Training:
         """The weights that are handed on: the best look's, or the mean of several."""
         if self.progress.best is None:
             raise UserError(
-                f"{self.folder.path} is at step {self.progress.step}, past train.steps ({self.settings.steps}), "
+                f"{self.folder.path} is at step {self.progress.step}, past train.steps ({self.end}), "
                 f"and has not been looked at yet; set train.steps above {self.progress.step}"
             )
         if self.settings.average > 1 and self.world.leads:
@@ -266,7 +253,25 @@ class Training:
 
     # ---- keeping and going on
 
-    def checkpoint(self) -> None:
+    @property
+    def end(self) -> int:
+        """The last update, as far as it is known."""
+        return self.progress.end or self.settings.steps
+
+    def _decide(self) -> None:
+        """Fixes the last update where it is time to; from before the rate falls a longer training can go on."""
+        now = decided(self.progress, self.pace, self.settings)
+        fall, end = now.fall, now.end
+        if self.settings.minutes:  # one clock for all processes
+            fall, end = self.world.largest(fall), self.world.largest(end)
+        if end != self.progress.end:
+            if self.settings.falls == "cooldown" and self.progress.step:
+                self._record()
+                self.checkpoint(self.folder.before_fall)
+            self.progress = replace(self.progress, fall=fall, end=end)
+            self.checkpoint()
+
+    def checkpoint(self, path: Path | None = None) -> None:
         """Everything needed to go on, safely on the disk."""
         everywhere: State = None
         if self.carried is not None:
@@ -274,17 +279,18 @@ class Training:
             together = [torch.cat(leaf) for leaf in zip(*parts, strict=True)]
             rows = self.batches.at(self.progress.step - 1).size  # more parts than rows: the rest counts for nothing
             everywhere = tuple(self.world.joined(leaf)[:rows] for leaf in together)
-        tensors = tensors_of(self.model, self.optimiser, everywhere)
+        tensors = tensors_of(self.model, self.optimiser, self.average, everywhere)
         if self.world.leads:
             log = text_sum(log_text(self.entries))
             about = {**self.trained_with, "config": to_table(self.run.recipe), "log": log}
-            save_checkpoint(self.folder.checkpoint, tensors, self.progress, about)
+            save_checkpoint(path or self.folder.checkpoint, tensors, self.progress, about)
             self.folder.forget_snapshots(step for step, _ in self.progress.snapshots)
 
     def _go_on_from(self, saved: Checkpoint) -> None:
         saved.restore_optimiser(self.optimiser)
         self.progress = saved.progress
-        self.answers_from = self.answers_from or self.progress.best_step
+        self.average.go_on_from(saved.average)
+        self.answers.since = self.answers.since or self.progress.best_step
         rows = self.batches.at(self.progress.step).size
         if saved.carried and len(saved.carried[0]) == rows:  # else rows are cut otherwise now, and start afresh
             mine, parts = self.world.rank * self.settings.accumulate, self.world.size * self.settings.accumulate
@@ -315,19 +321,19 @@ class Training:
         if asked == BY_HAND and not looked:
             with suppress(KeyboardInterrupt):  # asked again: nothing is lost but the look
                 self.last_look()
-        known = self.answers_from
+        known = self.answers.since
         answers = f"answers come from step {known:,}" if known else "there is nothing to answer with yet"
         done = f"stopped at step {self.progress.step:,}"
         return Interrupted(f"{done}; {answers}; go on with: regard train {self.folder.path}", asked)
 
     def _say_how_long(self, done: int, looked: bool) -> None:
         """After some updates, and once more when it is known how long a look takes."""
-        left = self.pace.left(self.progress.step, self.settings)
-        if left and (done == SOME or (looked and len(self.pace.looks) == 1 and done > SOME)):
-            number = self.settings.steps - self.progress.step + done
+        seconds = left(self.progress, self.pace, self.settings)
+        if seconds and (done == SOME or (looked and len(self.pace.looks) == 1 and done > SOME)):
+            number = expected_end(self.progress, self.pace, self.settings) - self.progress.step + done
             looks = "looks included" if self.pace.looks else "looks not counted yet"
             took = sum(seconds for _, seconds in self.pace.updates) / len(self.pace.updates) * done
-            whole = took + sum(self.pace.looks) + left
+            whole = took + sum(self.pace.looks) + seconds
             self.report.say(f"about {in_words(whole)} for {counted(number, 'update')}, {looks}")
 
     @property
@@ -341,7 +347,7 @@ class Training:
         return {
             "step": done.step,
             "loss": round(done.loss / done.losses, 5),
-            "rate": rate_at(done.step - 1, self.settings),
+            "rate": rate_at(done.step - 1, self.settings, done),
             "tokens": done.tokens,
             "tokens_per_second": round(self.pace.speed),
             "seconds": round(done.seconds, 1),
@@ -366,27 +372,23 @@ class Training:
     def _introduce(self) -> None:
         if left_out := self.material.facts["skipped"]:
             self.report.say(f"left out {reasons(Counter(left_out))}")
-        if self.progress.step >= self.settings.steps and self.progress.best is not None:
-            self.report.say(f"already at step {self.progress.step:,}; give a larger --train.steps to train on")
+        if self.progress.step >= self.end and self.progress.best is not None:
+            larger = "--train.minutes" if self.settings.steps == NO_END else "--train.steps"
+            self.report.say(f"already at step {self.progress.step:,}; give a larger {larger} to train on")
             return
         if self.settings.precision == "bfloat16" and self.objective.precision == torch.float32:
             self.report.say(f"{self.device} has no bfloat16 of its own: computing in float32, which is faster here")
-        parameters, steps = sum(p.numel() for p in self.model.parameters()), self.settings.steps
+        parameters, steps, minutes = (p.numel() for p in self.model.parameters()), self.end, self.settings.minutes
         epochs = f"{steps / self.batches.per_epoch:,.3g}"
+        updates = f"{counted(steps, 'update')}, {counted(epochs, 'epoch')}, " if steps < NO_END else ""
+        clock = f"{counted(f'{minutes:,.3g}', 'minute')}, " if minutes else ""
         self.report.say(
-            f"{counted(parameters, 'parameter')}, {counted(self.material.train_tokens, 'training token')}, "
-            f"{counted(steps, 'update')}, {counted(epochs, 'epoch')}, on {self.device}"
+            f"{counted(sum(parameters), 'parameter')}, {counted(self.material.train_tokens, 'training token')}, "
+            f"{updates}{clock}on {self.device}"
         )
         if (share := self.material.share(self.settings.look_tokens)) < 1:
             every = self.material.valid_tokens
             self.report.say(f"a look reads {share * every:,.0f} of {every:,} held-out tokens, spread evenly")
-
-
-def to_device(batch: Batch, device: torch.device) -> Batch:
-    """The batch where the model is."""
-    if device.type == "cpu":
-        return batch
-    return Batch(*(part.to(device) if isinstance(part, torch.Tensor) else part for part in batch))  # type: ignore[arg-type]
 
 
 def detached(state: State) -> State:

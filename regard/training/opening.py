@@ -28,7 +28,8 @@ def open_folder(folder: Folder, recipe: Recipe | None, report: Report) -> None:
     elif recipe is not None:
         there = folder.read_config()
         _same(to_table(there), to_table(recipe), folder.path)
-        settings = replace(recipe.train, steps=recipe.train.steps or there.train.steps)
+        bounded = recipe.train.steps or recipe.train.epochs or recipe.train.minutes
+        settings = recipe.train if bounded else replace(recipe.train, steps=there.train.steps)
         if there.train != settings:
             folder.write_config(replace(there, train=settings))
 

@@ -1,4 +1,4 @@
-"""How weights move: the optimisers, and their rate at each step."""
+"""How weights move: the optimisers."""
 
 import math
 from collections.abc import Callable
@@ -92,15 +92,3 @@ class Together(torch.optim.Optimizer):
         for part in self.parts:
             part.state = self.state
             part.param_groups = [next(groups) for _ in part.param_groups]
-
-
-def rate_at(step: int, settings: Train) -> float:
-    """The learning rate of an update, counted from 0: up along a line, then down along the schedule."""
-    if step < settings.warmup:
-        return settings.rate * (step + 1) / settings.warmup
-    if settings.schedule == "inverse-square-root":
-        return settings.rate * math.sqrt(max(settings.warmup, 1) / (step + 1))
-    if settings.schedule == "constant":
-        return settings.rate
-    done = (step - settings.warmup) / max(1, settings.steps - settings.warmup)
-    return settings.rate * 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))

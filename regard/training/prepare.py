@@ -37,7 +37,7 @@ def _prepared(folder: Folder, recipe: Recipe) -> Recipe:
     tokens = task.material(folder).train_tokens
     if isinstance(recipe.model, str):
         recipe = replace(recipe, model=task.default_model(recipe.model, tokens))
-    if not recipe.train.steps:
+    if not (recipe.train.steps or recipe.train.epochs or recipe.train.minutes):
         steps = task.default_steps(tokens, recipe.train.batch)
         recipe = replace(recipe, train=replace(recipe.train, steps=steps))
     return recipe

@@ -21,6 +21,8 @@ class Progress:
     snapshots: tuple[tuple[int, float], ...] = ()  # steps whose weights are kept for a mean, and their metric
     loss: float = 0.0  # sum and number of training losses since the log's last entry
     losses: int = 0
+    fall: int = 0  # the update from which on the rate falls in a cool-down, and the last one of all;
+    end: int = 0  # 0: not decided yet, or by the settings alone
 
     @classmethod
     def from_json(cls, text: str) -> "Progress":

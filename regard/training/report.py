@@ -70,7 +70,12 @@ class Report:
         if self._bar is not None and self._task is not None:
             left = f"{in_words(now.left)} left" + (f", answers: step {now.answers_from:,}" if now.answers_from else "")
             self._bar.update(
-                self._task, completed=now.step, loss=f"{now.loss:.3f}", speed=f"{now.speed:,.0f}", left=left
+                self._task,
+                completed=now.step,
+                total=now.steps,
+                loss=f"{now.loss:.3f}",
+                speed=f"{now.speed:,.0f}",
+                left=left,
             )
         elif now.step == 1:
             self.say(f"step 1: loss {now.loss:.3f}")
