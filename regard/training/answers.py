@@ -14,7 +14,7 @@ from regard.weights import about_weights, open_weights, save_weights
 Weights = dict[str, Tensor]
 
 
-class Answers:
+class AnswersFrom:
     """The weights in the folder that answer. `since` is their update; 0: there is nothing to answer with."""
 
     def __init__(self, folder: Folder, trained_with: dict[str, Any], metric: str) -> None:

@@ -25,7 +25,7 @@ from regard.runs import Run, load_run
 from regard.tasks import reasons, spread, spread_share
 from regard.training import learning
 from regard.training.allocator import keep_freed_memory
-from regard.training.answers import Answers
+from regard.training.answers import AnswersFrom
 from regard.training.average import Average
 from regard.training.checkpoint import Checkpoint, mean_of, save_checkpoint, tensors_of, to_go_on_from
 from regard.training.lock import locked
@@ -83,7 +83,7 @@ class Training:
         self.progress = Progress()
         self.stop, self.pace, self.clock = Stop(), Pace(), report.clock
         self.trained_with = self.folder.trained_with(self.run.recipe)
-        self.answers = Answers(self.folder, self.trained_with, self.settings.metric)
+        self.answers = AnswersFrom(self.folder, self.trained_with, self.settings.metric)
         self.entries: list[dict[str, Any]] = []
         self.tokens_read = 0  # since this process began: what speed is counted in
         self.board = Board(self.folder.path) if self.settings.tensorboard and self.world.leads else None
