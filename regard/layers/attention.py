@@ -21,7 +21,7 @@ from regard.errors import unknown
 from regard.layers.history import AttentionInputs, Mask, positions
 from regard.layers.layer import Encoded
 from regard.layers.position import Rotary, Rotation, rotate
-from regard.layers.state import Growing
+from regard.layers.state import Growing, Lines
 from regard.layers.tap import SOURCE, WRITTEN, Tap, listening
 
 
@@ -168,17 +168,23 @@ class Attention(nn.Module):
         self, both: Float[Tensor, "B S H ML"], past: Growing | None, rotation: Rotation | None, groups: int
     ) -> Growing:
         """The memory with these keys and values added: a line for each group."""
+        lines = self.lines(both, rotation, groups)
+        if past is not None:
+            return past.append(lines)
+        return Growing(lines if torch.is_grad_enabled() else lines.contiguous(), axis=2)  # many steps will look at it
+
+    def lines(
+        self, both: Float[Tensor, "B S H ML"], rotation: Rotation | None, groups: int
+    ) -> Float[Tensor, "G H KS NL"]:
+        """Keys, prepared and rotated, and values as the memory has them."""
         plain = both[..., : self.key_width]
         keys = rotate(self.similarity.prepare(plain), rotation)
         if keys is not plain:
             both = torch.cat([keys, both[..., self.key_width :]], -1)
-        both = _grouped(both, groups).transpose(1, 2)  # (G, H, S, M + L)
-        if past is not None:
-            return past.append(both)
-        return Growing(both if torch.is_grad_enabled() else both.contiguous(), axis=2)  # many steps will look at it
+        return _grouped(both, groups).transpose(1, 2)
 
     def mix(
-        self, queries: Float[Tensor, "B T H M"], memory: Growing, mask: Mask, rotation: Rotation | None
+        self, queries: Float[Tensor, "B T H M"], memory: Lines, mask: Mask, rotation: Rotation | None
     ) -> Float[Tensor, "B T D"]:
         """y_t = Σ_i a_{t,i} v_i over the positions that the mask allows."""
         rows, steps = queries.shape[:2]
@@ -238,12 +244,13 @@ class KeyValueAttention(Attention):
         self.query: nn.Module = nn.Identity()
         self.key_value: nn.Module = KeysAreValues()  # (B, S, D_X) → (B, S, H·(M + L))
 
-    def keys_values(self, x: Float[Tensor, "B S D_X"], rotation: Rotation | None = None) -> Growing:
+    def keys_values(self, x: Float[Tensor, "B S D_X"], rotation: Rotation | None = None) -> Lines:
         """K and V, to be attended to many times."""
-        return self.remember(self._split(self.key_value(x)), None, rotation, x.shape[0])
+        lines = self.lines(self._split(self.key_value(x)), rotation, x.shape[0])
+        return Lines(lines if torch.is_grad_enabled() else lines.contiguous(), axis=2)
 
     def attend(
-        self, x: Float[Tensor, "B T D_Q"], memory: Growing, mask: Mask, rotation: Rotation | None = None
+        self, x: Float[Tensor, "B T D_Q"], memory: Lines, mask: Mask, rotation: Rotation | None = None
     ) -> Float[Tensor, "B T D"]:
         """y_t = Σ_i a_{t,i} v_i over the positions that the mask allows."""
         return self.mix(self._split(self.query(x)), memory, mask, rotation)
@@ -292,11 +299,11 @@ class MultiHead(KeyValueAttention):
 class CrossAttention(MultiHead):
     """Queries from the decoder, keys and values from the encoder, read once."""
 
-    def start(self, batch: int, source: Encoded | None) -> Growing:
+    def start(self, batch: int, source: Encoded | None) -> Lines:
         assert source is not None
         return self.keys_values(source.vectors)
 
-    def forward(self, x: Tensor, state: Growing, inputs: AttentionInputs) -> tuple[Tensor, Growing]:
+    def forward(self, x: Tensor, state: Lines, inputs: AttentionInputs) -> tuple[Tensor, Lines]:
         return self.attend(x, state, inputs.source), state
 
 
@@ -311,14 +318,14 @@ class CrossAttentionByPlace(CrossAttention):
         super().__init__(width, heads, inputs, kind)
         self.rotary = Rotary(heads.key_width)
 
-    def start(self, batch: int, source: Encoded | None) -> Growing:
+    def start(self, batch: int, source: Encoded | None) -> Lines:
         assert source is not None
         vectors = source.vectors
         rows, length = vectors.shape[:2]
         where, _ = positions(torch.zeros(rows, dtype=torch.long, device=vectors.device), length, source.keep)
         return self.keys_values(vectors, rotation=self.rotary.rotation(where, length))
 
-    def forward(self, x: Tensor, state: Growing, inputs: AttentionInputs) -> tuple[Tensor, Growing]:
+    def forward(self, x: Tensor, state: Lines, inputs: AttentionInputs) -> tuple[Tensor, Lines]:
         return self.attend(x, state, inputs.source, inputs.rotation), state
 
 

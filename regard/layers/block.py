@@ -11,7 +11,7 @@ from regard.layers.dropout import Dropout
 from regard.layers.history import AttentionInputs, History, padding_mask
 from regard.layers.layer import Encoded, Layer
 from regard.layers.position import Positions
-from regard.layers.state import Growing, State
+from regard.layers.state import Lines, State
 from regard.layers.tap import Tap
 
 
@@ -121,7 +121,7 @@ class TransformerState(NamedTuple):
     """The KV cache of every block, and which of its positions are whose."""
 
     history: History  # what has been fed
-    source_keep: Growing | None  # which positions of the source are real; None: all, or there is no source
+    source_keep: Lines | None  # which positions of the source are real; None: all, or there is no source
     blocks: tuple[tuple[State, ...], ...]  # each block's own
 
 
@@ -140,7 +140,7 @@ class Transformer(Layer[TransformerState]):
 
     def start(self, batch: int, source: Encoded | None = None) -> TransformerState:
         history = History(torch.zeros(batch, dtype=torch.long, device=next(self.parameters()).device))
-        kept = None if source is None or source.keep is None else Growing(source.keep)
+        kept = None if source is None or source.keep is None else Lines(source.keep)
         return TransformerState(history, kept, tuple(cast(Block, block).start(batch, source) for block in self.blocks))
 
     def forward(

@@ -18,7 +18,7 @@ from regard.layers.attention import KeyValueAttention
 from regard.layers.history import padding_mask
 from regard.layers.layer import Encoded, Layer
 from regard.layers.recurrent import Stack
-from regard.layers.state import Growing, State, leaves, like
+from regard.layers.state import Lines, State, leaves, like
 
 
 class FirstState(nn.Module):
@@ -111,8 +111,8 @@ class AttendedContextState(NamedTuple):
     """What the decoder remembers, and the source that it attends to."""
 
     cells: tuple[Any, ...]
-    memory: Growing  # keys and values
-    source_keep: Growing | None  # which positions of the source are real; None: all
+    memory: Lines  # keys and values
+    source_keep: Lines | None  # which positions of the source are real; None: all
 
 
 class AttendedContext(Layer[AttendedContextState]):
@@ -131,7 +131,7 @@ class AttendedContext(Layer[AttendedContextState]):
     def start(self, batch: int, source: Encoded | None = None) -> AttendedContextState:
         assert source is not None
         cells = self.first_state(source.summary, self.decoder.start(batch))
-        kept = None if source.keep is None else Growing(source.keep)
+        kept = None if source.keep is None else Lines(source.keep)
         return AttendedContextState(cells, self.attention.keys_values(source.vectors), kept)
 
     def forward(

@@ -1,6 +1,6 @@
 """What a stack of attention layers has been fed so far, and so the mask: what may be looked at, by all its layers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.layers.position import Rotation
-from regard.layers.state import Beams, Part
+from regard.layers.state import Beams, Part, in_blocks
 
 
 class Mask:
@@ -95,6 +95,22 @@ class History(Part):
                 kept = kept.index_select(0, groups)
         return History(self.count.index_select(0, rows.flat), kept, self.length, rows.group_size)
 
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """How many positions each group was fed."""
+        return (self.length,) * (len(self.count) // self.group_size)
+
+    def join(self, others: Sequence[Part]) -> "UnevenHistory":
+        histories = [part for part in (self, *others) if isinstance(part, History)]
+        lengths = tuple(length for one in histories for length in one.lengths)
+        shared = max(1 if one.kept is None else one.kept.shape[1] for one in histories)
+        kept, first = self.count.new_zeros(len(lengths), shared, in_blocks(max(lengths)), dtype=torch.bool), 0
+        for one in histories:
+            lines = kept[first : first + len(one.lengths), :, : one.length]
+            lines.copy_(torch.ones_like(lines) if one.kept is None else one.kept.expand_as(lines))
+            first += len(lines)
+        return UnevenHistory(torch.cat([one.count for one in histories]), kept, lengths, self.group_size)
+
     def fed(self, steps: int, keep: Bool[Tensor, "R T"] | None) -> tuple[Int[Tensor, "R T"], "History"]:
         """Where each new token stands, and the history behind them."""
         device = self.count.device
@@ -143,3 +159,52 @@ class History(Part):
     def _for_every_query(kept: Bool[Tensor, "G k N"], steps: int) -> Bool[Tensor, "G t N"]:
         """A row's mask repeated for each of its T queries; one that all rows of a group share fits them as it is."""
         return kept if kept.shape[1] == 1 or steps == 1 else kept.repeat_interleave(steps, 1)
+
+
+class UnevenHistory(History):
+    """The histories of rows that were fed different numbers of tokens, beside `Uneven` memories: N in whole blocks."""
+
+    def __init__(
+        self, count: Int[Tensor, " R"], kept: Bool[Tensor, "G k N"], lengths: tuple[int, ...], group_size: int
+    ) -> None:
+        super().__init__(count, kept, in_blocks(max(lengths)), group_size)
+        self._lengths = lengths
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return self._lengths
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "UnevenHistory":
+        assert self.kept is not None
+        return UnevenHistory(function(self.count), function(self.kept), self._lengths, self.group_size)
+
+    def select(self, rows: Beams) -> "UnevenHistory":
+        groups = rows.groups(len(self._lengths))
+        lengths = self._lengths if groups is None else tuple(self._lengths[group] for group in groups.tolist())
+        chosen = super().select(rows)
+        assert chosen.kept is not None
+        return UnevenHistory(chosen.count, chosen.kept[..., : in_blocks(max(lengths))], lengths, rows.group_size)
+
+    def fed(self, steps: int, keep: Bool[Tensor, "R T"] | None) -> tuple[Int[Tensor, "R T"], "UnevenHistory"]:
+        assert self.kept is not None
+        where, count = positions(self.count, steps, keep)
+        new, added = self.group_size * steps, self._own(steps, keep)
+        lengths = tuple(length + new for length in self._lengths)
+        shape = len(lengths), max(self.kept.shape[1], added.shape[1])  # (G, k)
+        kept = self.kept.new_zeros(*shape, in_blocks(max(lengths)))
+        kept[..., : self.length] = self.kept
+        places = self._ends() + torch.arange(new, device=count.device)  # (G, K·T)
+        kept.scatter_(2, places[:, None].expand(*shape, new), added.expand(*shape, new))
+        return where, UnevenHistory(count, kept, lengths, self.group_size)
+
+    def _causal(self, steps: int) -> Bool[Tensor, "g 1 t N"]:
+        assert self.kept is not None
+        new, device = self.group_size * steps, self.count.device
+        order = torch.arange(new, device=device) % steps  # which of its row's new tokens a query is
+        place = torch.arange(self.length, device=device) - (self._ends() - new)  # (G, N): from the first new one on
+        order_of_keys = torch.where(place < 0, -1, place % steps)
+        earlier = order[:, None] >= order_of_keys[:, None]  # (G, K·T, N)
+        return (earlier & self._for_every_query(self.kept, steps))[:, None]
+
+    def _ends(self) -> Int[Tensor, "G 1"]:
+        return torch.tensor(self._lengths, device=self.count.device)[:, None]

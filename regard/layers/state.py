@@ -1,7 +1,7 @@
 """What a model remembers between calls, as a value: passed in, handed back, never kept on a module."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -23,6 +23,10 @@ class Part(ABC):
     @abstractmethod
     def select(self, rows: "Beams") -> "Part":
         """What belongs to the chosen rows."""
+
+    @abstractmethod
+    def join(self, others: "Sequence[Part]") -> "Part":
+        """The rows of this part and of others of its kind, behind each other."""
 
 
 # Axis 0 of a tensor is the rows of the batch; None remembers nothing; a tuple may be a NamedTuple, and stays one.
@@ -58,21 +62,49 @@ class Beams:
 _claiming = Lock()  # two threads may step one state at the same time
 
 
-class Growing(Part):
-    """A tensor, one line for each group, that grows along one axis without being copied, and is still a value.
+class Lines(Part):
+    """A tensor with one line for each group, which its rows share: a source, say. Lines run along one axis."""
+
+    __slots__ = ("_axis", "_buffer")
+
+    def __init__(self, value: Tensor, axis: int = 1) -> None:
+        self._buffer = value
+        self._axis = axis
+
+    @property
+    def value(self) -> Tensor:
+        return self._buffer
+
+    def __len__(self) -> int:
+        return self.value.shape[self._axis]
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Lines":
+        return type(self)(function(self.value), self._axis)
+
+    def select(self, rows: Beams) -> "Lines":
+        groups = rows.groups(len(self._buffer))
+        return self if groups is None else Lines(self._buffer.index_select(0, groups), self._axis)
+
+    def join(self, others: Sequence[Part]) -> "Lines":
+        """Zeros, or False, behind lines that are shorter."""
+        lines = [part.value for part in (self, *others) if isinstance(part, Lines)]
+        return Lines(_side_by_side(lines, self._axis, max(one.shape[self._axis] for one in lines)), self._axis)
+
+
+class Growing(Lines):
+    """Lines that grow without being copied, and are still a value.
 
     The buffer has spare room and one shared note of how far it is filled. Appending writes into the spare room only
     when this value is the newest one on that buffer; an older value copies first. So `a.append(x)` never changes `a`,
     and appending to `a` twice gives two independent futures, the way a slice grows in Go.
     """
 
-    __slots__ = ("_axis", "_buffer", "_filled", "_length")
+    __slots__ = ("_filled", "_length")
 
     def __init__(
         self, value: Tensor, axis: int = 1, *, length: int | None = None, filled: list[int] | None = None
     ) -> None:
-        self._buffer = value
-        self._axis = axis
+        super().__init__(value, axis)
         self._length = value.shape[axis] if length is None else length
         self._filled = [self._length] if filled is None else filled
 
@@ -80,8 +112,10 @@ class Growing(Part):
     def value(self) -> Tensor:
         return self._buffer.narrow(self._axis, 0, self._length)
 
-    def __len__(self) -> int:
-        return self._length
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """How long each line is."""
+        return (self._length,) * len(self._buffer)
 
     def append(self, more: Tensor) -> "Growing":
         if torch.is_grad_enabled():  # autograd may have saved the buffer: it must never be written to
@@ -115,14 +149,90 @@ class Growing(Part):
                 self._filled[0] = length
             return newest
 
-    def map(self, function: Callable[[Tensor], Tensor]) -> "Growing":
-        return Growing(function(self.value), self._axis)
-
     def select(self, rows: Beams) -> "Growing":
         groups = rows.groups(len(self._buffer))
         if groups is None:
             return self
         return Growing(self._buffer.index_select(0, groups), self._axis, length=self._length)  # with its spare room
+
+    def join(self, others: Sequence[Part]) -> "Uneven":
+        growing = [part for part in (self, *others) if isinstance(part, Growing)]
+        lengths = tuple(length for part in growing for length in part.lengths)
+        room = in_blocks(max(lengths) * 5 // 4 + 1)
+        return Uneven(_side_by_side([part.value for part in growing], self._axis, room), self._axis, lengths)
+
+
+BLOCK = 16
+"""Positions: what is shown of uneven lines ends at a multiple. Processors add up so many numbers at once, or a divisor
+of it; so a sum over a line, zero behind its end, has the same bits whatever stands beside it."""
+
+
+def in_blocks(length: int) -> int:
+    """So many positions or a few more, in whole blocks."""
+    return -(-length // BLOCK) * BLOCK
+
+
+class Uneven(Growing):
+    """Growing lines of different length side by side: each goes on at its own end, and begins where it always would.
+
+    What is shown of a line behind its end means nothing: `UnevenHistory` lets nobody look there.
+    """
+
+    __slots__ = ("_lengths", "_newest")
+
+    def __init__(
+        self, buffer: Tensor, axis: int, lengths: tuple[int, ...], newest: list[tuple[int, ...]] | None = None
+    ) -> None:
+        super().__init__(buffer, axis, length=in_blocks(max(lengths)))
+        self._lengths = lengths
+        self._newest = [lengths] if newest is None else newest
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return self._lengths
+
+    def append(self, more: Tensor) -> "Uneven":
+        axis, new = self._axis, more.shape[self._axis]
+        lengths = tuple(length + new for length in self._lengths)
+        buffer, newest = self._buffer, self._newest
+        if not self._claim_all(lengths):
+            room = in_blocks(max(lengths) * 3 // 2)
+            buffer, newest = _side_by_side([self.value], axis, room), [lengths]
+        ends = torch.tensor(self._lengths, device=more.device)[:, None]
+        lines = torch.arange(len(more), device=more.device)[:, None]
+        places = ends + torch.arange(new, device=more.device)  # (G, n)
+        buffer.movedim(axis, 1).index_put_((lines, places), more.movedim(axis, 1))
+        return Uneven(buffer, axis, lengths, newest)
+
+    def _claim_all(self, lengths: tuple[int, ...]) -> bool:
+        if torch.is_grad_enabled() or max(lengths) > self._buffer.shape[self._axis] or not _writable(self._buffer):
+            return False
+        with _claiming:
+            newest = self._newest[0] is self._lengths
+            if newest:
+                self._newest[0] = lengths
+            return newest
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Uneven":
+        return Uneven(function(self.value), self._axis, self._lengths)
+
+    def select(self, rows: Beams) -> "Uneven":
+        groups = rows.groups(len(self._buffer))
+        if groups is None:
+            return self
+        lengths = tuple(self._lengths[group] for group in groups.tolist())
+        return Uneven(self._buffer.index_select(0, groups), self._axis, lengths)
+
+
+def _side_by_side(parts: Sequence[Tensor], axis: int, room: int) -> Tensor:
+    """The lines of all, with zeros behind them up to `room`."""
+    shape = list(parts[0].shape)
+    shape[0], shape[axis] = sum(len(part) for part in parts), room
+    whole, first = parts[0].new_zeros(shape), 0
+    for part in parts:
+        whole.narrow(0, first, len(part)).narrow(axis, 0, part.shape[axis]).copy_(part)
+        first += len(part)
+    return whole
 
 
 def roomy(length: int) -> int:
@@ -162,6 +272,23 @@ def _selected(state: State, rows: Beams) -> State:
     if isinstance(state, Part):
         return state.select(rows)
     return _rebuilt(state, (_selected(part, rows) for part in state))
+
+
+def join(states: Sequence[State]) -> State:
+    """The rows of several states of one model as one state, behind each other: the inverse of `select`.
+
+    They may have been fed different numbers of tokens; where they read sources, those were given with `keep`. What else
+    they hold has one shape, and so have their groups.
+    """
+    first = states[0]
+    if first is None:
+        return None
+    if isinstance(first, Tensor):
+        return torch.cat([state for state in states if isinstance(state, Tensor)])
+    if isinstance(first, Part):
+        return first.join([state for state in states[1:] if isinstance(state, Part)])
+    parts = zip(*(state for state in states if isinstance(state, tuple)), strict=True)
+    return _rebuilt(first, (join(each) for each in parts))
 
 
 def _rebuilt(state: tuple[State, ...], parts: Iterable[State]) -> tuple[State, ...]:
