@@ -1,7 +1,7 @@
 """Beam search: the K most probable beginnings of every answer, carried on together."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -14,6 +14,7 @@ from regard.decode.rules import NOTHING, Bounds, apply
 from regard.decode.wording import Wording
 from regard.errors import UserError
 from regard.layers.state import State, select
+from regard.models.feeding import Fed, Feed, found_by
 from regard.models.model import Model
 
 
@@ -117,6 +118,17 @@ def beam(
     falls, so divided by the greatest length it can reach it bounds every score to come. Nothing better is missed.
     The prompt is read in one pass; `keep` is False at padding, which stands on the left. `watch` is told of each step.
     """
+    return found_by(model, searching(prompt, state, search, keep, watch))
+
+
+def searching(
+    prompt: Int[Tensor, "B T"],
+    state: State,
+    search: BeamSearch,
+    keep: Bool[Tensor, "B T"] | None = None,
+    watch: Watch | None = None,
+) -> Generator[Feed, Fed, list[list[Hypothesis]]]:
+    """The same for whoever computes: says what is to be fed."""
     width, limit, stop, rules = search.beam, search.limit, search.stop, search.rules
     found = [Found(search.n_best) for _ in prompt]
     lines = list(range(len(prompt)))  # the search that each group of rows belongs to
@@ -124,7 +136,7 @@ def beam(
     constraints = Constraints(search.wordings, _said(prompt, keep)) if any(search.wordings) else None
     written = prompt if keep is None else prompt.where(keep, NOTHING)
     sums = torch.zeros(len(prompt), 1, device=prompt.device)  # (G, k)
-    scores, state = model.prefill(prompt, state, keep)  # (G · k, V)
+    scores, state = yield Feed(prompt, state, keep)  # (G · k, V)
     for made in range(1, limit + 1):
         own = scores.log_softmax(-1)
         ranked = apply(rules, own, written) if rules else own
@@ -157,7 +169,7 @@ def beam(
             constraints.follow(steps[-1].parents, steps[-1].tokens)
         if rules:
             written = torch.cat([written.index_select(0, parents), tokens[:, None]], 1)
-        scores, state = model.step(tokens, select(state, parents.view_as(rows)))
+        scores, state = yield Feed(tokens[:, None], select(state, parents.view_as(rows)))
     return [sorted(one.hypotheses, key=lambda hypothesis: -hypothesis.score) for one in found]
 
 

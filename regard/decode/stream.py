@@ -1,7 +1,7 @@
 """One token after the other, as they are made."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import torch
 from jaxtyping import Bool, Int
@@ -11,6 +11,7 @@ from regard.decode.choose import Choose
 from regard.decode.rules import NOTHING, Bounds, apply
 from regard.errors import UserError
 from regard.layers.state import State, select
+from regard.models.feeding import Fed, Feed, answered
 from regard.models.model import Model
 
 
@@ -30,6 +31,17 @@ def stream(
     that have stopped before. They leave the batch once they are a quarter of it, so that nobody computes for them.
     A row in which the rules leave no token stops.
     """
+    yield from answered(model, streaming(prompt, state, choose, bounds, keep))
+
+
+def streaming(
+    prompt: Int[Tensor, "B T"],
+    state: State,
+    choose: Choose,
+    bounds: Bounds,
+    keep: Bool[Tensor, "B T"] | None = None,
+) -> Generator[Feed | Int[Tensor, " B"], Fed, None]:
+    """The same for whoever computes: says what is to be fed, and each token as it is made."""
     if keep is not None and not keep[:, -1].all():
         raise UserError("prompts of different length must be padded on the left, found padding at the end of one")
     stop, rules = bounds.stop, bounds.rules
@@ -39,7 +51,7 @@ def stream(
     stopped = 0  # how many had stopped at the last token
     token = everyone
     for made in range(bounds.limit):
-        scores, state = model.step(token, state) if made else model.prefill(prompt, state, keep)
+        scores, state = yield Feed(token[:, None], state) if made else Feed(prompt, state, keep)
         if rules:
             scores = _stop_if_all_forbidden(apply(rules, scores, written), stop)
         chosen = choose(scores, rows, made)

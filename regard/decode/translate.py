@@ -1,8 +1,8 @@
 """From lines to translations: what a search at the level of tokens means for text."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -11,11 +11,12 @@ from torch import Tensor
 from regard.boundaries import stands_in
 from regard.config.decoding import Search
 from regard.decode.batches import BATCH, bucket_of, in_order
-from regard.decode.beam import BeamSearch, Hypothesis, Watch, beam
+from regard.decode.beam import BeamSearch, Hypothesis, Watch, searching
 from regard.decode.rules import AtLeast, NoRepeatedNgram, Rule
 from regard.decode.terms import Glossary, Term, TermMet
 from regard.decode.wording import Variants, Wording, glues, phrase_of
 from regard.errors import UserError, counted
+from regard.models.feeding import Read, found_by
 from regard.models.model import Model, Source
 from regard.padding import padded
 from regard.special import START, STOP
@@ -191,6 +192,12 @@ class Plan:
 
         Where terms find no place, the longest is given up, and so on until the others do: the row is answered.
         """
+        return found_by(model, self.searching(source, self.limit(model.longest, usual), watch, terms))
+
+    def searching(
+        self, source: Source, limit: int, watch: Watch | None = None, terms: Sequence[Sequence[Term]] = ()
+    ) -> Generator[Any, Any, list[list[Hypothesis]]]:
+        """The same for whoever computes: says what is to be read and fed. `limit` is how many tokens may be made."""
         rows = len(source.content)
         terms = terms or [()] * rows
         prompt = torch.tensor([self.prompt] * rows, device=source.content.device)
@@ -198,11 +205,12 @@ class Plan:
             beam=self.asked.beam,
             n_best=self.asked.n_best,
             length_penalty=self.asked.length_penalty,
-            limit=self.limit(model.longest, usual),
+            limit=limit,
             rules=self.rules,
             wordings=[self._wording(some) for some in terms],
         )
-        found = beam(model, prompt, model.start(source), search, watch=watch)
+        state = yield Read(source)
+        found = yield from searching(prompt, state, search, watch=watch)
         missed = [row for row, several in enumerate(found) if not several]
         if any(not terms[row] for row in missed):
             raise UserError(
@@ -210,8 +218,9 @@ class Plan:
             )
         if missed:
             fewer = [self._without_longest(terms[row]) for row in missed]
-            for row, again in zip(missed, self.search(model, _rows(source, missed), usual, terms=fewer), strict=True):
-                found[row] = again
+            again = yield from self.searching(_rows(source, missed), limit, terms=fewer)
+            for row, several in zip(missed, again, strict=True):
+                found[row] = several
         return found
 
     def _without_longest(self, terms: Sequence[Term]) -> list[Term]:

@@ -1,13 +1,14 @@
 """The context window: a language model of attention, held to the length that it was trained with."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.layers.state import State
+from regard.models.feeding import Feed, Read, Result
 from regard.models.model import Model, Source, check_fed
 
 GAP = -1  # in place of a token: padding
@@ -55,18 +56,49 @@ class ContextWindow(Model[WindowState]):
     ) -> tuple[list[Tensor], WindowState]:
         """What `feed` gives for each run of tokens that are read from one beginning, and the state behind them."""
         check_fed(tokens, state)
-        inner, recent = state
-        left = tokens if keep is None else tokens.where(keep, GAP)
-        found = []
-        while left.shape[1]:
-            if recent.shape[1] == self.length:
-                recent = recent[:, -(self.length // 2) :]
-                _, inner = self.model.prefill(*_told(recent, self.model.start(batch=len(recent))))
-            now, left = left.tensor_split([self.length - recent.shape[1]], 1)
-            answer, inner = feed(*_told(now, inner))
-            found.append(answer)
-            recent = torch.cat([recent, now], 1)
-        return found, WindowState(inner, recent)
+        reading, told = pieces(Feed(tokens, state, keep), self.length), None
+        while True:
+            try:
+                said = reading.send(told)
+            except StopIteration as end:
+                found: tuple[list[Tensor], WindowState] = end.value
+                return found
+            told = self.model.start(batch=said.rows) if isinstance(said, Read) else feed(*said)
+
+
+def pieces(asked: Feed, length: int) -> Generator[Any, Any, tuple[list[Tensor], WindowState]]:
+    """What is to be fed to the model itself; the scores of each run of tokens read from one beginning."""
+    assert isinstance(asked.state, WindowState)
+    inner, recent = asked.state
+    left = asked.tokens if asked.keep is None else asked.tokens.where(asked.keep, GAP)
+    found = []
+    while left.shape[1]:
+        if recent.shape[1] == length:
+            recent = recent[:, -(length // 2) :]
+            _, inner = yield Feed(*_told(recent, (yield Read(rows=len(recent)))))
+        now, left = left.tensor_split([length - recent.shape[1]], 1)
+        scores, inner = yield Feed(*_told(now, inner))
+        found.append(scores)
+        recent = torch.cat([recent, now], 1)
+    return found, WindowState(inner, recent)
+
+
+def in_window(search: Generator[Any, Any, Result], length: int) -> Generator[Any, Any, Result]:
+    """The same search, its model held to `length` tokens as by a `ContextWindow`."""
+    told: Any = None
+    while True:
+        try:
+            said = search.send(told)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        if isinstance(said, Read):
+            told = WindowState((yield said), torch.zeros(said.rows, 0, dtype=torch.long))
+        elif isinstance(said, Feed):
+            scores, state = yield from pieces(said, length)
+            told = scores[-1], state
+        else:
+            told = yield said
 
 
 def _told(tokens: Int[Tensor, "B T"], state: State) -> tuple[Tensor, State, Tensor | None]:

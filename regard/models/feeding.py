@@ -1,0 +1,66 @@
+"""A search as a conversation: it says what is to be fed to a model, and is told the scores.
+
+So whoever computes may be one model, or a server that answers many searches at once in one batch.
+"""
+
+from collections.abc import Generator
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from regard.layers.state import State
+from regard.models.model import Model, Source
+
+Fed: TypeAlias = tuple[Tensor, State]  # scores (B, V) behind the last token, and the state there
+Result = TypeVar("Result")
+
+
+class Read(NamedTuple):
+    """A first state is wanted: one that knows this source, or so many rows that have read nothing."""
+
+    source: Source | None = None
+    rows: int = 1
+
+
+class Feed(NamedTuple):
+    """These tokens are to be fed to this state."""
+
+    tokens: Int[Tensor, "B T"]
+    state: State
+    keep: Bool[Tensor, "B T"] | None = None
+
+
+def fed(model: Model, feed: Feed) -> Fed:
+    """What a model answers."""
+    if feed.tokens.shape[1] == 1 and feed.keep is None:
+        return model.step(feed.tokens[:, 0], feed.state)
+    return model.prefill(*feed)
+
+
+def answered(model: Model, search: Generator[Any, Any, Result]) -> Generator[Any, None, Result]:
+    """What a search says besides, with one model to answer it; its result is handed back."""
+    told: Any = None
+    while True:
+        try:
+            said = search.send(told)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        if isinstance(said, Feed):
+            told = fed(model, said)
+        elif isinstance(said, Read):
+            told = model.start(said.source, said.rows)
+        else:
+            yield said
+            told = None
+
+
+def found_by(model: Model, search: Generator[Any, Any, Result]) -> Result:
+    """The result of a search that says nothing besides."""
+    try:
+        said = next(answered(model, search))
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+    raise AssertionError(f"a search for a result said {said}")
