@@ -51,6 +51,7 @@ MAY_IMPORT = {
         "runs",
     },
     "page": {"errors", "special", "config", "data", "layers", "models", "decode", "look", "tasks", "runs", "notebook"},
+    "serve": {"layers", "models"},
     "__init__": {"errors", "config", "layers", "models", "look", "decode", "runs", "page", "training"},
     "demo": {"config", "data", "runs", "look", "training"},
     "lab": {

@@ -169,7 +169,8 @@ def searching(
             constraints.follow(steps[-1].parents, steps[-1].tokens)
         if rules:
             written = torch.cat([written.index_select(0, parents), tokens[:, None]], 1)
-        scores, state = yield Feed(tokens[:, None], select(state, parents.view_as(rows)))
+        state = select(state, parents.view_as(rows))
+        scores, state = yield Feed(tokens[:, None], state, group_size=rows.shape[1], beams=width)
     return [sorted(one.hypotheses, key=lambda hypothesis: -hypothesis.score) for one in found]
 
 

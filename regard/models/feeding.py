@@ -3,7 +3,7 @@
 So whoever computes may be one model, or a server that answers many searches at once in one batch.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from jaxtyping import Bool, Int
@@ -29,13 +29,24 @@ class Feed(NamedTuple):
     tokens: Int[Tensor, "B T"]
     state: State
     keep: Bool[Tensor, "B T"] | None = None
+    group_size: int = 1  # k rows that share what they have read, as beams do
+    beams: int = 1  # K: how many they may become
+    every: bool = False  # scores are wanted behind every token (B, T, V), not behind the last alone
+
+
+class Call(NamedTuple):
+    """This is to be computed where the model is: what answers at once, without a state."""
+
+    compute: Callable[[], Any]
 
 
 def fed(model: Model, feed: Feed) -> Fed:
     """What a model answers."""
+    if feed.every:
+        return model(feed.tokens, feed.state, feed.keep)
     if feed.tokens.shape[1] == 1 and feed.keep is None:
         return model.step(feed.tokens[:, 0], feed.state)
-    return model.prefill(*feed)
+    return model.prefill(feed.tokens, feed.state, feed.keep)
 
 
 def answered(model: Model, search: Generator[Any, Any, Result]) -> Generator[Any, None, Result]:
@@ -51,6 +62,8 @@ def answered(model: Model, search: Generator[Any, Any, Result]) -> Generator[Any
             told = fed(model, said)
         elif isinstance(said, Read):
             told = model.start(said.source, said.rows)
+        elif isinstance(said, Call):
+            told = said.compute()
         else:
             yield said
             told = None

@@ -100,7 +100,7 @@ class Transducer(Model[TransducerState]):
         if listening(self.alignment):
             weights = weights * self._watched(weights, silence[:, 1:], last_kept(state.real))
         with torch.autocast(tokens.device.type, enabled=False):  # many small numbers are added up
-            probabilities = torch.einsum("btn,btnv->btv", weights, said[:, 1:].exp())
+            probabilities = (weights[..., None] * said[:, 1:].exp()).sum(2)  # not a product: its bits vary with B
         after = state._replace(spoke=spoke, told=told[:, -1:], history=history, begun=begun)
         return torch.log(probabilities + DOUBT), after
 

@@ -63,7 +63,7 @@ class ContextWindow(Model[WindowState]):
             except StopIteration as end:
                 found: tuple[list[Tensor], WindowState] = end.value
                 return found
-            told = self.model.start(batch=said.rows) if isinstance(said, Read) else feed(*said)
+            told = self.model.start(batch=said.rows) if isinstance(said, Read) else feed(*said[:3])
 
 
 def pieces(asked: Feed, length: int) -> Generator[Any, Any, tuple[list[Tensor], WindowState]]:
@@ -77,7 +77,7 @@ def pieces(asked: Feed, length: int) -> Generator[Any, Any, tuple[list[Tensor], 
             recent = recent[:, -(length // 2) :]
             _, inner = yield Feed(*_told(recent, (yield Read(rows=len(recent)))))
         now, left = left.tensor_split([length - recent.shape[1]], 1)
-        scores, inner = yield Feed(*_told(now, inner))
+        scores, inner = yield Feed(*_told(now, inner), every=asked.every)
         found.append(scores)
         recent = torch.cat([recent, now], 1)
     return found, WindowState(inner, recent)

@@ -1,0 +1,1 @@
+"""Answers for every client that people already have."""
