@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from regard.layers.state import Growing, State
+from regard.layers.state import Lines, State
 
 
 class NativeCall(ctypes.Structure):
@@ -50,9 +50,9 @@ class Binding:
         self.held.append(whole)
         return whole.data_ptr()
 
-    def memory(self, growing: Growing, shape: tuple[int, int], rows: int) -> None:
+    def memory(self, lines: Lines, shape: tuple[int, int], rows: int) -> None:
         """Keys and values (G, H, S, M + L) that `rows` rows look at; `shape` says how many heads, and how wide."""
-        buffer = growing.buffer
+        buffer = lines.buffer
         heads, width = shape
         if buffer.dim() != 4 or buffer.shape[1] != heads or buffer.shape[3] != width or rows % (len(buffer) or 1):
             raise ForeignState
@@ -60,7 +60,7 @@ class Binding:
         line, head, slot, one = buffer.stride()
         if one != 1:
             raise ForeignState
-        self.memories.extend((buffer.data_ptr(), line, head, slot, len(growing), rows // (len(buffer) or 1)))
+        self.memories.extend((buffer.data_ptr(), line, head, slot, len(lines), rows // (len(buffer) or 1)))
 
     def vector(self, before: State, rows: int, width: int) -> Tensor:
         """A part of the state that is one vector for each row; what it becomes."""
@@ -72,7 +72,7 @@ class Binding:
         self.states.extend((self.hold(before), after.data_ptr()))
         return after
 
-    def source(self, keep: Growing | None, memory: Growing) -> None:
+    def source(self, keep: Lines | None, memory: Lines) -> None:
         """Which positions of the source are real."""
         if keep is None:
             return

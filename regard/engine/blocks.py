@@ -30,10 +30,10 @@ from regard.layers.block import (
     Transformer,
     TransformerState,
 )
-from regard.layers.history import History
+from regard.layers.history import History, UnevenHistory
 from regard.layers.position import Added, Concatenated, Learned, Normed, Positions, Rotary, Sinusoid
 from regard.layers.ssru import SSRU
-from regard.layers.state import Growing, State, roomy
+from regard.layers.state import Growing, Lines, State, roomy
 
 NO_ROTATION = -1
 
@@ -194,7 +194,7 @@ class Blocks:
         if not isinstance(state, TransformerState) or len(state.blocks) != len(self.kept):
             raise ForeignState
         bound, history = Binding(), state.history
-        if len(history) != rows:
+        if len(history) != rows or isinstance(history, UnevenHistory):
             raise ForeignState
         if keep is None and history.kept is None and history.group_size == 1:
             after = History(history.count + steps, None, history.length + steps)
@@ -212,7 +212,7 @@ class Blocks:
             blocks.append(tuple(self._bound(bound, one, part, (rows, lines, new)) for one, part in pairs))
             for one, part in pairs:
                 if one.what == "source" and not bound.source_keep and state.source_keep is not None:
-                    assert isinstance(part, Growing)
+                    assert isinstance(part, Lines)
                     bound.source(state.source_keep, part)
         bound.after = TransformerState(after, state.source_keep, tuple(blocks))
         return bound
@@ -232,7 +232,7 @@ class Blocks:
                 before = before.longer(new)
             else:
                 raise ForeignState
-        if not isinstance(before, Growing):
+        if not isinstance(before, Lines):
             raise ForeignState
         bound.memory(before, shape, rows)
         return before

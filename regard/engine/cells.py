@@ -17,7 +17,7 @@ from regard.layers.context import (
 )
 from regard.layers.layer import Layer
 from regard.layers.recurrent import GRU, LSTM, RNN, Recurrent, Stack
-from regard.layers.state import Growing, State
+from regard.layers.state import Lines, State
 
 KINDS: dict[type, int] = {RNN: 0, LSTM: 1, GRU: 2}  # as in source/engine.cpp
 
@@ -162,7 +162,7 @@ class AttendedCells(FixedContextCells):
         look.more[9] = True
 
     def bound(self, bound: Binding, state: State, rows: int) -> State:
-        if not isinstance(state, AttendedContextState) or not isinstance(state.memory, Growing):
+        if not isinstance(state, AttendedContextState) or not isinstance(state.memory, Lines):
             raise ForeignState
         bound.memory(state.memory, self.shape, rows)
         bound.source(state.source_keep, state.memory)

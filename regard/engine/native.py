@@ -23,7 +23,7 @@ from regard.layers.block import Block, Transformer, TransformerState
 from regard.layers.embedding import BiasedTiedHead, Embedding, Head, PlainEmbedding, TiedHead
 from regard.layers.history import History, positions
 from regard.layers.layer import Encoded
-from regard.layers.state import Growing, State
+from regard.layers.state import Lines, State
 from regard.layers.tap import listening
 from regard.models.decoder import Decoder
 from regard.models.encoder import Encoder
@@ -200,7 +200,7 @@ class NativeEncoder:
             bound.where, bound.kept = bound.hold(where), bound.hold(keep)
         heads, width = self.own
         shapes = [(heads, width), *self.memories]
-        memories = [Growing(torch.empty(rows, heads, steps, width), 2) for heads, width in shapes]
+        memories = [Lines(torch.empty(rows, heads, steps, width), 2) for heads, width in shapes]
         for memory, shape in zip(memories, shapes, strict=True):
             bound.memory(memory, shape, rows)
         layer = self.decoder.layer
@@ -216,7 +216,7 @@ class NativeEncoder:
             )
             for block in cast(Iterable[Block], layer.blocks)
         )
-        return TransformerState(History(nothing), None if keep is None else Growing(keep), blocks)
+        return TransformerState(History(nothing), None if keep is None else Lines(keep), blocks)
 
 
 def _width(layer: Transformer) -> int:

@@ -72,6 +72,11 @@ class Lines(Part):
         self._axis = axis
 
     @property
+    def buffer(self) -> Tensor:
+        """The value with its spare room, for kernels that write into what they have claimed."""
+        return self._buffer
+
+    @property
     def value(self) -> Tensor:
         return self._buffer
 
@@ -133,11 +138,6 @@ class Growing(Lines):
         buffer = self._buffer.new_empty(*shape[:axis], roomy(length), *shape[axis + 1 :])
         buffer.narrow(axis, 0, self._length).copy_(self.value)
         return Growing(buffer, axis, length=length)
-
-    @property
-    def buffer(self) -> Tensor:
-        """The value with its spare room, for kernels that write into what they have claimed."""
-        return self._buffer
 
     def _claim(self, length: int) -> bool:
         """Takes the spare room up to `length`, if there is enough and no other future has taken it."""
