@@ -10,7 +10,7 @@ from shapes import unchecked
 from zoo import WRITES, make, tokens
 
 from regard.errors import UserError
-from regard.models.feeding import Call, Feed, Read, found_by
+from regard.models.feeding import Compute, Feed, Read, found_by
 from regard.serve.engine import Draining, Ended, Engine, Full, Job
 
 SEEDS = range(1, 8)
@@ -199,7 +199,7 @@ def test_what_breaks_a_step_ends_its_batch_and_no_more(engine_of, capsys):
 
 def test_what_is_answered_at_once_runs_where_the_model_is(engine_of):
     def asking():
-        yield (yield Call(lambda: threading.current_thread().name))
+        yield (yield Compute(lambda: threading.current_thread().name))
 
     assert results(engine_of(make("lm-gru", torch.float32)), [asking()]) == [["engine"]]
 

@@ -168,10 +168,10 @@ class Attention(nn.Module):
         self, both: Float[Tensor, "B S H ML"], past: Growing | None, rotation: Rotation | None, groups: int
     ) -> Growing:
         """The memory with these keys and values added: a line for each group."""
-        lines = self.lines(both, rotation, groups)
+        both = self.lines(both, rotation, groups)
         if past is not None:
-            return past.append(lines)
-        return Growing(lines if torch.is_grad_enabled() else lines.contiguous(), axis=2)  # many steps will look at it
+            return past.append(both)
+        return Growing(both if torch.is_grad_enabled() else both.contiguous(), axis=2)  # many steps will look at it
 
     def lines(
         self, both: Float[Tensor, "B S H ML"], rotation: Rotation | None, groups: int

@@ -34,7 +34,7 @@ class Feed(NamedTuple):
     every: bool = False  # scores are wanted behind every token (B, T, V), not behind the last alone
 
 
-class Call(NamedTuple):
+class Compute(NamedTuple):
     """This is to be computed where the model is: what answers at once, without a state."""
 
     compute: Callable[[], Any]
@@ -62,7 +62,7 @@ def answered(model: Model, search: Generator[Any, Any, Result]) -> Generator[Any
             told = fed(model, said)
         elif isinstance(said, Read):
             told = model.start(said.source, said.rows)
-        elif isinstance(said, Call):
+        elif isinstance(said, Compute):
             told = said.compute()
         else:
             yield said

@@ -46,7 +46,7 @@ class Seat(Part):
         return Seat(self.kind, self.chosen.flatten()[rows.by_group])
 
 
-class Line(NamedTuple):
+class Places(NamedTuple):
     """Who sits where."""
 
     owner: int  # the number of the search
@@ -66,13 +66,13 @@ def shape_of(state: State) -> object:
     return tuple(map(shape_of, state)) if isinstance(state, tuple) else None
 
 
-class Batch:
+class Joined:
     """Searches whose groups are alike wide, one step after the other."""
 
     def __init__(self, width: int, shape: object = None) -> None:
         self.width, self.kind = width, (width, shape)
         self._state: State = None
-        self._lines: list[Line] = []
+        self._lines: list[Places] = []
         self._spare = range(0)  # lines that repeat the first, to fill up
 
     @torch.inference_mode()
@@ -89,7 +89,7 @@ class Batch:
         scores, self._state = model.step(tokens.flatten(), self._state)
         return {line.owner: self._share(line, feeds[line.owner], scores) for line in self._lines}
 
-    def _share(self, line: Line, feed: Feed, scores: Float[Tensor, "R V"]) -> Fed:
+    def _share(self, line: Places, feed: Feed, scores: Float[Tensor, "R V"]) -> Fed:
         beams = len(feed.tokens) // line.number
         mine = scores.unflatten(0, (-1, self.width))[line.first : line.first + line.number, :beams].flatten(0, 1)
         return mine, Seat(self.kind, torch.arange(line.number)[:, None] * self.width + torch.arange(beams))
@@ -116,7 +116,7 @@ class Batch:
         if not torch.equal(before, after):
             self._state = select(self._state, after)
 
-    def _rows(self, line: Line, feed: Feed) -> Int[Tensor, "G W"]:
+    def _rows(self, line: Places, feed: Feed) -> Int[Tensor, "G W"]:
         """The rows of the batch that go on for a search."""
         assert isinstance(feed.state, Seat)
         return _padded(feed.state.chosen, self.width) + line.first * self.width
@@ -129,7 +129,7 @@ class Batch:
         spare = -sum(map(len, everyone.values())) % (ROWS if self.width == 1 else 1)
         self._lines, first = [], 0
         for place, (owner, rows) in enumerate(everyone.items()):
-            self._lines.append(Line(owner, first, len(rows)))
+            self._lines.append(Places(owner, first, len(rows)))
             first += len(rows)
             if place == max(len(staying) - 1, 0):  # behind those that have a state in common
                 self._spare = range(first, first + spare)

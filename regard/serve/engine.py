@@ -1,7 +1,7 @@
 """The engine: one thread that answers many searches with one model, a step for all of them at a time.
 
 A search is a conversation (`regard.models.feeding`). What it says besides goes to whoever waits for it. Sources and
-prompts are read alone, long ones in pieces between the steps of the others; then their rows join a `Batch`.
+prompts are read alone, long ones in pieces between the steps of the others; then their rows join a `Joined`.
 """
 
 import threading
@@ -16,14 +16,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.models.feeding import Call, Feed, Read, fed
+from regard.models.feeding import Compute, Feed, Read, fed
 from regard.models.model import Model
-from regard.serve.batch import Batch, Seat, shape_of, wide
+from regard.serve.batch import Joined, Seat, shape_of, wide
 from regard.serve.steady import steady
 
 PIECE = 128  # tokens of a prompt that are read between two steps of the others
 
-Asking = Generator[Any, Any, None]  # says Read, Feed and Call, is told their answers; all else is for who waits
+Asking = Generator[Any, Any, None]  # says Read, Feed and Compute, is told their answers; all else is for who waits
 
 
 class Full(Exception):
@@ -79,7 +79,7 @@ class Engine:
         self.waiting: deque[Job] = deque()
         self.steps = 0
         self.pace = 0.1  # seconds between two searches that end, as measured
-        self._flush, self._numbers, self._batches = flush, count(), dict[Any, Batch]()
+        self._flush, self._numbers, self._batches = flush, count(), dict[Any, Joined]()
         self._changed, self._closing, self._ended = threading.Condition(), False, time.monotonic()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
@@ -161,7 +161,7 @@ class Engine:
         """A search goes on with what it is told, up to what it wants next."""
         try:
             said = job.asking.send(told)
-            while not isinstance(said, Read | Feed | Call):
+            while not isinstance(said, Read | Feed | Compute):
                 job.tell(said)
                 said = next(job.asking)
             job.said = said
@@ -188,7 +188,9 @@ class Engine:
         """Sources, prompts and what is answered at once, in turn, up to a piece or so."""
         left = PIECE
         while left > 0:
-            reading = [(n, job) for n, job in self.running.items() if job.pieces or isinstance(job.said, Read | Call)]
+            reading = [
+                (n, job) for n, job in self.running.items() if job.pieces or isinstance(job.said, Read | Compute)
+            ]
             if not reading:
                 return
             for number, job in reading:
@@ -203,7 +205,7 @@ class Engine:
                 told: Any = self.model.start(said.source, said.rows)
                 job.has_read = False
                 size = 1 if said.source is None else said.source.content.shape[-1]
-            elif isinstance(said, Call):
+            elif isinstance(said, Compute):
                 told, size = said.compute(), PIECE
             else:
                 piece, *job.pieces = job.pieces
@@ -226,7 +228,7 @@ class Engine:
                 seat = job.said.state
                 kind = seat.kind if isinstance(seat, Seat) else (wide(job.said.beams), shape_of(seat))
                 kinds.setdefault(kind, {})[number] = job.said
-        self._batches = {kind: self._batches.get(kind) or Batch(*kind) for kind in kinds}
+        self._batches = {kind: self._batches.get(kind) or Joined(*kind) for kind in kinds}
         for kind, feeds in kinds.items():
             try:
                 told = self._batches[kind].step(self.model, feeds)
