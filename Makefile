@@ -4,11 +4,12 @@
 # make kills      kills trainings at random moments, and shows that they go on exactly
 # make demo       trains a small translator in about 90 seconds and shows where it looks
 # make bench      speed and memory against named peers (docs/performance.md)
+# make course    runs the five notebooks of the course, with their solutions
 # make weights    fetches published models for the tests that open them; ONLY="g2p minilm" some of them
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test test-avx2 quick check script mutants kills demo bench weights clean
+.PHONY: test test-avx2 quick check script mutants kills demo bench course weights clean
 
 test: check
 	$(BIN)/pytest -n auto
@@ -46,6 +47,10 @@ demo: .venv/installed
 
 bench: .venv/installed-bench
 	$(BIN)/python -m bench
+
+course: .venv/installed
+	rm -rf build/course
+	$(BIN)/python -m course run build/course
 
 weights: .venv/installed
 	$(BIN)/python tests/published.py $(ONLY)

@@ -10,7 +10,7 @@ from regard.cli.commands import COMMANDS, TrainCommand
 from regard.cli.words import parse
 
 ROOT = Path(__file__).parent.parent
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "course").glob("*.md")]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 FENCED = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
