@@ -1,12 +1,16 @@
 """COLUMNS, or a narrow terminal, says how wide a table or a picture is."""
 
+import io
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import tiny
+from rich.console import Console
+from rich.table import Table
 
 from regard.cli import main
+from regard.cli.screen import whole
 from regard.look.pictures.maps import Map
 from regard.training.loop import train
 from regard.training.report import Report
@@ -67,3 +71,17 @@ def test_help_has_room_for_what_an_option_means(capsys, monkeypatch):
     meanings = [line for line in text.splitlines() if line.startswith("      ")]
     assert len(meanings) > 20
     assert max(map(len, meanings)) <= 40
+
+
+@pytest.mark.parametrize("width", [24, 60, 80, 400])
+def test_a_table_tears_no_word_that_has_room_on_a_line(width):
+    words = ["decoder.layers.0.cells[344]", "0.990", "(0.976–0.998)", "untrained", "null", "property", "measure"]
+    table = Table(*words, title="what it is", caption="what it says")
+    table.add_row(*reversed(words), style="dim")
+    screen = Console(width=width, file=io.StringIO())
+    screen.print(whole(table))
+    text = screen.file.getvalue()
+    assert max(map(len, text.splitlines())) <= width
+    assert all(text.count(word) == 2 for word in words) == (width > 24)
+    assert "what it is" in text
+    assert "what it says" in text

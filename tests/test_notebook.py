@@ -29,7 +29,10 @@ def test_a_real_kernel_trains_and_shows_pictures_inside(tmp_path):
     trained, shown, picture, stopped = (cell.outputs for cell in book.cells)
     blocks = [output for output in trained if output.output_type == "display_data"]
     assert len(blocks) == 1, trained
-    assert "step 12 of 12" in blocks[0].data["text/html"]
+    block = blocks[0].data["text/html"]
+    assert "step 12 of 12" in block
+    assert " left</div>" not in block, "it is done"
+    assert ">  source  one" in block, "examples stand below each other"
     assert shown[0].data["text/plain"].startswith("translator, ")
     assert "image/png" in picture[0].data
     assert stopped[-1].ename == "KeyboardInterrupt"

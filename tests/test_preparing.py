@@ -75,6 +75,16 @@ def test_what_is_likely_not_meant_so_is_said():
     assert list(told(Survey().facts, ("text",))) == []
 
 
+def test_what_is_odd_far_down_in_one_text_is_said(said):
+    lines = [f"la fille {n} va au café\n" for n in range(400)]
+    lines[200] = "un\0e ligne\n"
+    lines[300] = "le cafe\u0301\n"
+    code, text = said("train", "--data.train", write("a.txt", "".join(lines)), "--model", "rnn", *SMALL)
+    assert code == 0
+    assert "left out 1 line with a zero byte (first: line 201 of a.txt)\n" in text
+    assert "accents are written in two ways" in text
+
+
 def test_a_held_out_file_that_repeats_the_training_file_is_said_to(said):
     write("a.tsv", "".join(f"one {n}\teins {n}\n" for n in range(20)))
     write("b.tsv", "".join(f"one {n}\teins {n}\n" for n in range(15, 25)))

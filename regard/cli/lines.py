@@ -87,6 +87,7 @@ def output_to(path: Path | None) -> Iterator[TextIO]:
         if path is None:
             if isinstance(sys.stdout, TextIOWrapper):
                 sys.stdout.reconfigure(encoding="utf-8", newline="\n", line_buffering=True)
+            sys.stdout.write("")  # one that is closed says so before anything is computed
             yield sys.stdout
             sys.stdout.flush()
         else:

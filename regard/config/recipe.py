@@ -232,4 +232,4 @@ def read_toml(path: Path) -> dict[str, Any]:
             raise UserError(
                 f"{path} is not a recipe; to train on it: regard train --data.train {path} --model lstm"
             ) from None
-        raise UserError(f"{path} is not valid TOML: {error}") from None
+        raise UserError(f"{path} is not valid TOML: {error}; mend that place") from None

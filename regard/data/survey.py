@@ -29,9 +29,13 @@ class Survey:
             self._same += len(sides) > 1 and sides[0] == sides[1]
         self._seen[part].append(hash(tuple(sides)))
         for text in sides:
-            if not text.isascii():
-                self._composed += not is_normalized("NFD", text)
-                self._decomposed += not is_normalized("NFC", text)
+            self.note_accents(text)
+
+    def note_accents(self, text: str) -> None:
+        """How they are written: as one character, or as a letter and a mark."""
+        if not text.isascii():
+            self._composed += not is_normalized("NFD", text)
+            self._decomposed += not is_normalized("NFC", text)
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regard.config import LanguageModel, ModelConfig, Recipe, Recurrent, Train, Transformer, Where
 from regard.config.looking import Recording
@@ -35,6 +36,7 @@ from regard.text.tokenizer import Tokenizer
 
 KEY = 1000  # characters by which documents are told apart
 STRETCH = 1000  # bytes of a text that are drawn together, for neighbours are alike
+AT_ONCE = 1 << 18  # tokens that are made text again together
 ROWS = 16  # streams that a held-out text is read in
 
 
@@ -75,12 +77,12 @@ class TextTask(Task):
         skipped: Counter[str] = Counter()
 
         def documents(part: Split) -> Iterator[Iterator[str]]:
+            noted = skipped if part == "train" else None
             if whole:
-                found = self.read(data.train, None, columns=data.chosen_columns)
+                found = self.read(data.train, None, noted, data.chosen_columns)
                 return itertools.islice(found, (data.limit or None) if part == "train" else 0)
 
             def read(where: Where, split: Split | None) -> Iterator[tuple[str, Iterator[str]]]:
-                noted = skipped if part == "train" else None
                 return map(_with_key, self.read(where, split, noted, data.chosen_columns))
 
             return (document for _, document in examples_of(data, part, read, lambda pair: pair[0]))
@@ -95,6 +97,7 @@ class TextTask(Task):
                 first = next(document, "")
                 survey.note(part, (first[:KEY],))
                 for piece in itertools.chain([first] if first else [], document):
+                    survey.note_accents(piece[KEY:] if piece is first else piece)
                     tokens += tokenizer.encode(piece)
                     sizes[part] += len(piece.encode())
                     yield tokens
@@ -109,7 +112,7 @@ class TextTask(Task):
         if len(valid.tokens) < 2:  # one long text: its end is held out
             cut = int(len(train.tokens) * (1 - data.share))
             end = train.tokens[cut:]
-            sizes["valid"] = len(tokenizer.decode(end[end != STOP]).encode())
+            sizes["valid"] = _bytes(tokenizer, end[end != STOP])
             if cut < 2 or len(train.tokens) - cut < 2:
                 raise UserError(
                     f"{data.train} has only {counted(len(train.tokens), 'token')}, too few to train on and hold "
@@ -222,6 +225,12 @@ class TextTask(Task):
         tokens = self.material(folder).valid[0].tokens
         parts = np.split(tokens, np.flatnonzero(tokens == START))
         return [text for text in (tokenizer.decode(part) for part in parts) if text]
+
+
+def _bytes(tokenizer: Tokenizer, tokens: NDArray[np.integer]) -> int:
+    """Of the text that tokens stand for, some of them at a time: as Python's numbers they would fill the memory."""
+    parts = np.array_split(tokens, len(tokens) // AT_ONCE + 1)
+    return sum(len(tokenizer.decode(part.tolist()).encode()) for part in parts)
 
 
 def _with_key(document: Iterator[str]) -> tuple[str, Iterator[str]]:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from regard.training.pace import in_words
 from regard.training.report import Moment, Report
 
 OFTEN = 0.3  # seconds between two pictures of one bar: a browser has other things to do
@@ -31,7 +30,7 @@ class NotebookReport(Report):
     def step(self, now: Moment) -> None:
         self._now = (
             f'<progress max="{now.steps}" value="{now.step}" style="width: 16em"></progress> step {now.step:,} of '
-            f"{now.steps:,} · loss {now.loss:.3f} · {now.speed:,.0f} tokens/s · about {escape(in_words(now.left))} left"
+            f"{now.steps:,} · loss {now.loss:.3f} · {now.speed:,.0f} tokens/s{' · ' if now.rest else ''}{now.rest}"
         )
         if self.clock() - self._drawn >= OFTEN:
             self._draw()
@@ -48,7 +47,7 @@ class NotebookReport(Report):
         from IPython.display import HTML, display  # type: ignore[import-not-found,unused-ignore]
 
         self._drawn = self.clock()
-        said = "".join(f"<div>{escape(line)}</div>" for line in self._lines)
+        said = "".join(f'<div style="white-space: pre-wrap">{escape(line)}</div>' for line in self._lines)
         text = f"<div>{said}<div>{self._now}</div><div>{escape(self._held)}</div></div>"
         block = HTML(text)  # type: ignore[no-untyped-call,unused-ignore]
         if self._shown is None:

@@ -8,6 +8,7 @@ from regard.config import Recipe, to_table
 from regard.data.streams import forget_streams
 from regard.errors import UserError
 from regard.folder import Folder
+from regard.training.allocator import hand_back_memory
 from regard.training.prepare import prepare
 from regard.training.report import Report
 
@@ -25,6 +26,7 @@ def open_folder(folder: Folder, recipe: Recipe | None, report: Report) -> None:
         )
         for line in prepare(folder, recipe):
             report.say(line)
+        hand_back_memory()
     elif recipe is not None:
         there = folder.read_config()
         _same(to_table(there), to_table(recipe), folder.path)

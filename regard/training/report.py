@@ -29,11 +29,16 @@ class Moment:
     left: float  # seconds
     answers_from: int  # the update whose weights would answer now; 0: none yet
 
+    @property
+    def rest(self) -> str:
+        """How long it will still take; at the end nothing."""
+        return f"about {in_words(self.left)} left" if self.step < self.steps else ""
+
     def __str__(self) -> str:
         answers = f"  answers come from step {self.answers_from:,}" if self.answers_from else ""
         return (
             f"step {self.step:,} of {self.steps:,}: loss {self.loss:.3f}  {self.speed:,.0f} tokens/s  "
-            f"about {in_words(self.left)} left{answers}"
+            f"{self.rest}{answers}"
         )
 
 
@@ -68,7 +73,7 @@ class Report:
     def step(self, now: Moment) -> None:
         """Off a terminal a line at the first update, and wherever nothing has been said for a while."""
         if self._bar is not None and self._task is not None:
-            left = f"{in_words(now.left)} left" + (f", answers: step {now.answers_from:,}" if now.answers_from else "")
+            left = now.rest + (f", answers: step {now.answers_from:,}" if now.answers_from and now.rest else "")
             self._bar.update(
                 self._task,
                 completed=now.step,

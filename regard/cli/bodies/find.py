@@ -7,12 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from regard.cli.bodies.paper import paper
 from regard.cli.commands.find import TERMINAL, FindCommand
-from regard.cli.screen import whole
+from regard.cli.screen import console, whole
 from regard.disk import write_text
 from regard.errors import counted
 from regard.look.find.evidence import as_page, as_text, evidence
@@ -39,11 +38,11 @@ def find(asked: FindCommand) -> int:
             write_text(asked.save, json.dumps([as_table(one) for one in findings], indent=1) + "\n")
         else:
             save(Ranking.of(f"{asked.run}: what follows each property", findings), asked.save, _paper(asked))
-    console = Console()
+    screen = console(180)
     if asked.json:
         print(*(json.dumps(as_table(one)) for one in findings), sep="\n")
     else:
-        console.print(whole(table(findings)))
+        screen.print(whole(table(findings)))
     best = {(one.property, one.side): one for one in reversed(findings)}
     there, known = {reading.passage.side: reading for reading in readings}, properties or PROPERTIES
     shown = [
@@ -52,7 +51,7 @@ def find(asked: FindCommand) -> int:
     ]
     if asked.evidence == TERMINAL:
         for one, text in shown:
-            console.print(f"\n[bold]{one.property}: {one.named}[/bold]", as_text(text), sep="\n", highlight=False)
+            screen.print(f"\n[bold]{one.property}: {one.named}[/bold]", as_text(text), sep="\n", highlight=False)
     elif asked.evidence:
         write_text(Path(asked.evidence), as_page(shown, _paper(asked).made_by))
     return 0

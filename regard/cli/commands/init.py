@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from regard.cli.command import Command, files, option, place
+from regard.cli.commands.shared import must_be_there
 from regard.cli.lines import at_terminal
 from regard.errors import UserError
 
@@ -45,6 +46,7 @@ class InitCommand(Command):
             raise UserError(f"--minutes must be above 0, found {self.minutes}")
         if self.data:
             self.free(self.data)
+            must_be_there(self.data)
 
     def free(self, data: tuple[str, ...]) -> Path:
         """Where the recipe goes: never over a file that is there."""

@@ -9,11 +9,21 @@ from typing import ClassVar, Literal
 
 from regard.cli.command import STANDARD, Command, place
 from regard.cli.lines import at_terminal
+from regard.config import Where
 from regard.config.decoding import BATCH
 from regard.config.settings import at_least
 from regard.data.files import no_such_file
 from regard.errors import UserError
 from regard.folder import Folder, is_run
+
+
+def must_be_there(*places: Where) -> None:
+    """Files and corpora to learn from are looked for before anything that takes long to load."""
+    from regard.data.corpus import find  # itself not for those who ask for help
+
+    for where in filter(None, places):
+        if names := tuple(name for name in ((where,) if isinstance(where, str) else where) if name != STANDARD):
+            find(names)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.cli.command import Command, files, group, option, place, settings
-from regard.cli.commands.shared import OnRun
+from regard.cli.commands.shared import OnRun, must_be_there
 from regard.config import Recipe, recipe_from, to_table
 from regard.config.decoding import Search
 from regard.config.recipe import read_toml
@@ -38,7 +38,9 @@ class TrainCommand(Command):
     def ready(self) -> None:
         if self.seeds is not None and self.seeds < 1:
             raise UserError(f"--seeds wants a whole number from 1 up, found {self.seeds}")
-        _ = self.wanted
+        if self.wanted is not None and not (self.kept_in / "config.toml").exists():
+            data = self.wanted.data
+            must_be_there(data.train, data.valid, data.test)
 
     @cached_property
     def wanted(self) -> Recipe | None:
