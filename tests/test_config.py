@@ -125,7 +125,7 @@ MISTAKES = {
     ),
     "a model without a kind": (
         "[data]\ntrain = 'a'\n[model]\ntied = true",
-        "[model] wants a kind; choose one of language-model, seq2seq, classifier, tagger, transducer, run",
+        "[model] wants a kind; choose one of language-model, seq2seq, classifier, tagger, transducer, encoder, run",
     ),
     "an unknown kind": (
         "[data]\ntrain = 'a'\n[model]\nkind = 'seq2sec'",
