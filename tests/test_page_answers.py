@@ -18,6 +18,7 @@ from PIL import Image
 from safetensors.torch import load
 
 from regard.config.looking import Effort
+from regard.look.find.labelled import labelled
 from regard.look.trace import trace
 from regard.page import finding
 from regard.text import START
@@ -42,15 +43,17 @@ def test_runs_say_what_they_are(server, runs):
     assert found[2]["examples"][0]
 
 
-def test_a_record_holds_what_passed(server, runs):
+def test_a_record_holds_what_passed(server, runs, monkeypatch):
     text = "day 7: the tide"
     status, content = ask(server, "/api/record", run=1, text=text)
     tokens = torch.tensor([[START, *runs[1].tokenizer.encode(text)]])
     path = "layer.blocks.0.self_attention.weights"
     with torch.no_grad(), trace(runs[1].model, path) as seen:
         runs[1].model(tokens, runs[1].model.start())
-    coded = load(content)[f"seen.{path}"]
     assert status == 200
+    assert (load(content)[f"seen.{path}"] == seen[path][0]).all()
+    monkeypatch.setattr("regard.page.answers.EXACT", 0)  # more weights than are sent as they are
+    coded = load(ask(server, "/api/record", run=1, text=text)[1])[f"seen.{path}"]
     assert (coded == (seen[path][0].sqrt() * 255).round().to(torch.uint8)).all()
 
 
@@ -179,7 +182,7 @@ def test_other_measures_have_the_shape_of_the_map(server, run, text, path, wante
 
 def test_a_search_says_how_far_it_is_and_then_what_it_found(server, runs, monkeypatch):
     text = "".join(f'say "{n} {n * n}" and {n}.\n' for n in range(160))
-    monkeypatch.setattr(finding, "_tokens", lambda run: run.tokenizer.encode(text))
+    monkeypatch.setattr(finding, "_readings", lambda run: [labelled(run.tokenizer, [text])])
     monkeypatch.setattr(finding, "EFFORT", Effort(number=2, shifts=20, controls=2))
     found = lines(ask(server, "/api/find", run=1, property="quotes")[1])
     *progress, first, second = found
@@ -188,19 +191,19 @@ def test_a_search_says_how_far_it_is_and_then_what_it_found(server, runs, monkey
     assert first["searched"] == second["searched"] > 2
     assert first["low"] <= first["score"] <= first["high"]
     assert "".join(piece for piece, _, _ in first["evidence"]) in text
-    assert finding.properties_of(runs[2]) == []  # a translator reads no long text
+    assert lines(ask(server, "/api/find", run=1, property="quotes")[1]) == [first, second]  # it is remembered
 
 
 def test_a_search_that_cannot_be_is_refused(server):
     assert lines(ask(server, "/api/find", run=1, property="quote")[1]) == [
         {"error": "property 'quote' does not exist; did you mean 'quotes'?"}
     ]
-    (found,) = lines(ask(server, "/api/find", run=1, property="quotes")[1])
+    (found,) = lines(ask(server, "/api/find", run=0, property="quotes")[1])
     assert "tokens, 2000 are wanted; use regard find --data" in found["error"]
 
 
 def test_whoever_leaves_a_search_ends_it(runs, monkeypatch):
-    monkeypatch.setattr(finding, "_tokens", lambda run: run.tokenizer.encode('"a" b\n' * 600))
+    monkeypatch.setattr(finding, "_readings", lambda run: [labelled(run.tokenizer, ['"a" b\n' * 600])])
     found = finding.search(runs[1], "quotes")
     next(found)
     assert "search" in {thread.name for thread in threading.enumerate()}

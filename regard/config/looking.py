@@ -25,7 +25,9 @@ class Recording(Settings):
     length: int = at_least(0, 0)
     """For a language model: how many tokens it goes on for; 0: it only reads."""
     answer: str = ""
-    """For a translator or captioner: what it is made to say, in place of what it would."""
+    """What it is made to say, in place of what it would."""
+    said: tuple[int, ...] = ()
+    """The same as tokens, a stop included where it ends: an answer that is known already, and is not searched for."""
     begin: tuple[int, ...] = ()
     """Tokens that the answer begins with, to go on from another one than the model chose."""
     top: int = at_least(1, 5)

@@ -42,9 +42,9 @@ def save_record(record: Record, path: Path, *, exact: bool = False) -> None:
     write_tensors(path, *_parts(record, exact))
 
 
-def to_bytes(record: Record) -> bytes:
+def to_bytes(record: Record, *, exact: bool = False) -> bytes:
     """What `save_record` writes, to be sent."""
-    blobs, metadata = _parts(record, exact=False)
+    blobs, metadata = _parts(record, exact)
     return save({name: blob.contiguous() for name, blob in blobs.items()}, metadata)
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.errors import UserError, unknown
 from regard.layers.tap import SOURCE, WRITTEN, layer_of
 from regard.models.model import Source
-from regard.special import STOP
+from regard.special import STOP, UNKNOWN
 
 RowOf = Literal["fed", "predicted"]
 Fate = Literal["kept", "pruned", "finished"]
@@ -51,7 +51,10 @@ class Sequence:
     @property
     def words(self) -> list[str]:
         """Each token as one likes to see it beside a map: without the space before it."""
-        return [token.piece.decode(errors="replace").strip() or token.label for token in self.tokens]
+        return [
+            token.label if token.id == UNKNOWN else token.piece.decode(errors="replace").strip() or token.label
+            for token in self.tokens
+        ]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from regard.look.align.weights import over_source
 from regard.look.record import Call, Fate, Node, Record, Seen, Sequence, Token, Top
 from regard.look.trace import Trace, trace
 from regard.models.model import Model, Source
-from regard.special import NAMES, START, STOP
+from regard.special import NAMES, START, STOP, UNKNOWN
 from regard.text.tokenizer import Tokenizer
 
 Tokenizers = tuple[Tokenizer, Tokenizer]
@@ -41,8 +41,9 @@ def of_text(model: Model, tokenizers: Tokenizers, text: str, wishes: Recording =
     tokenizer, tree, device = tokenizers[1], BeamTree(), _device(model)
     read = [START, *tokenizer.encode(text)]
     begun = [*read, *tokenizer.check(wishes.begin)]
-    made: list[int] = []
-    limit = min(wishes.length, (model.longest or sys.maxsize) - len(begun) + 1)
+    made = _given(tokenizer, wishes)
+    known = bool(made)
+    limit = 0 if known else min(wishes.length, (model.longest or sys.maxsize) - len(begun) + 1)
     if limit > 0 and wishes.beam > 1:
         with torch.inference_mode():
             fed, start = torch.tensor([begun], device=device), model.start()
@@ -51,9 +52,9 @@ def of_text(model: Model, tokenizers: Tokenizers, text: str, wishes: Recording =
     elif limit > 0:
         fed = torch.tensor([begun], device=device)
         made = [int(token) for token in stream(model, fed, model.start(), argmax, Bounds(limit=limit))]
-    made = [*wishes.begin, *made]
+    made = made if known else [*wishes.begin, *made]
     passed = _pass(model, None, read, made, wishes)
-    return _record("language model", {WRITTEN: sequence(tokenizer, [*read, *made])}, passed, tokenizer, tree.nodes)
+    return _record("language model", {WRITTEN: sequence(tokenizer, [*read, *made], text)}, passed, tokenizer, tree.nodes)
 
 
 def of_translation(model: Model, tokenizers: Tokenizers, line: str, wishes: Recording = RECORDING) -> Record:
@@ -99,11 +100,15 @@ def of_reading(model: Model, tokenizers: Tokenizers, text: str, wishes: Recordin
     return _record("text encoder", sequences, passed, tokenizers[1], [])
 
 
-def sequence(tokenizer: Tokenizer, ids: list[int]) -> Sequence:
-    """Tokens with their names, bytes and places."""
+def sequence(tokenizer: Tokenizer, ids: list[int], text: str = "") -> Sequence:
+    """Tokens with their names, bytes and places. Where a text is behind a start token or none, its unknown words keep
+    their faces."""
+    faces = tokenizer.faces(text)
+    first = int(ids[0] == START)
     found, begin = [], 0
-    for token, piece in zip(ids, tokenizer.pieces(ids), strict=True):
-        found.append(Token(token, tokenizer.label(token), piece, begin))
+    for place, (token, piece) in enumerate(zip(ids, tokenizer.pieces(ids), strict=True)):
+        read = token == UNKNOWN and first <= place < first + len(faces)
+        found.append(Token(token, faces[place - first] if read else tokenizer.label(token), piece, begin))
         begin += len(piece)
     return Sequence(tuple(found))
 
@@ -121,7 +126,7 @@ def _read(tokenizer: Tokenizer, text: str) -> Sequence:
     """What a model that reads a source is given."""
     if not text.strip():
         raise UserError("there is no text to look at, found an empty one; write it behind the run")
-    return sequence(tokenizer, [*tokenizer.encode(text), STOP])
+    return sequence(tokenizer, [*tokenizer.encode(text), STOP], text)
 
 
 def _regions(count: int, picture: UInt8[Tensor, "3 Y X"]) -> Sequence:
@@ -131,12 +136,17 @@ def _regions(count: int, picture: UInt8[Tensor, "3 Y X"]) -> Sequence:
     return Sequence(tuple(Token(i, name, b"", 0) for i, name in enumerate(named)), across)
 
 
+def _given(writer: Tokenizer, wishes: Recording) -> list[int]:
+    """What it is made to say, as tokens or as text; nothing where it speaks for itself."""
+    return writer.check(wishes.said) or writer.encode(wishes.answer)
+
+
 def _answer(
     model: Model, writer: Tokenizer, source: Source, usual: int, wishes: Recording
 ) -> tuple[list[int], list[Node]]:
     """What the model says, stop included; or what it is made to say."""
-    if wishes.answer:
-        return [*writer.encode(wishes.answer), STOP], []
+    if made := _given(writer, wishes):
+        return [*made, *[STOP] * (not wishes.said)], []
     tree, plan = BeamTree(), Plan(Search(beam=wishes.beam), writer, writer.check(wishes.begin))
     ((best, *_),) = plan.search(model, source, usual, tree)
     return [*wishes.begin, *best.tokens, *[STOP] * best.finished], tree.nodes if wishes.beam > 1 else []

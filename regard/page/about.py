@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from regard.special import NAMES, STOP
+from regard.config.decoding import Search
+from regard.special import NAMES, STOP, UNKNOWN
 from regard.tasks import Task
 
-SPECIAL = {"count": len(NAMES), "stop": STOP}
-"""Tokens that stand for no text have the numbers below `count`; `stop` ends one."""
+SPECIAL = {"count": len(NAMES), "stop": STOP, "unknown": UNKNOWN}
+"""Tokens that stand for no text have the numbers below `count`; `stop` ends one, `unknown` is any word."""
 
 
 def about(task: Task) -> dict[str, Any]:
@@ -21,7 +22,7 @@ def about(task: Task) -> dict[str, Any]:
             "steps": task.writes,
             "labels": task.labels,
             "each": task.each,
-            "beam": 1 if continues else 4,
+            "beam": 1 if continues else Search.beam,
             "view": "ribbon" if continues else "map",
         },
         "special": SPECIAL,

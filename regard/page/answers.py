@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -26,7 +27,7 @@ from regard.look.attribution import gradient_times_input, rollout, token_effects
 from regard.look.coding import to_bytes
 from regard.look.gradients import furthest, memory
 from regard.look.patch import patch
-from regard.look.record import Record
+from regard.look.record import GROUPS, Record, Seen
 from regard.look.trace import Trace, trace
 from regard.look.units import clamped, unit_named
 from regard.models.count import count
@@ -41,30 +42,37 @@ SCENES = 12
 """Built-in pictures to choose from."""
 TOP = 8
 """Alternatives in a ladder."""
+EXACT = 1 << 20
+"""Weights of attention up to which they are sent as they are; more are sent in bytes, which are as fine as eyes."""
 EXAMPLES = 4
 """Held-out examples to begin with."""
 
 
 class Answers:
-    """About these runs. Nothing is kept between questions but the runs and the names of their units."""
+    """About these runs. Between questions the runs are kept, the names of their units, and what searches found."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self._runs = list(runs)
         self._heard: dict[int, Trace] = {}
+        self._found: dict[tuple[int, str], list[dict[str, Any]]] = {}
 
     def runs(self) -> list[dict[str, Any]]:
         """What there is to look at."""
-        return [_described(run) for run in self._runs]
+        names = told_apart([run.folder.path.resolve() for run in self._runs])
+        return [_described(run, name) for run, name in zip(self._runs, names, strict=True)]
 
     def record(self, asked: Question) -> bytes:
         """Everything a view needs of one pass, as a file."""
         with self._patched(asked):
-            return to_bytes(self._recorded(asked))
+            record = self._recorded(asked)
+        weights = sum(seen.values.numel() for seen in record.seen.values() if seen.attention)
+        return to_bytes(record, exact=weights <= EXACT)
 
     def _recorded(self, asked: Question) -> Record:
         run = self._run(asked)
         wishes = Recording(
-            beam=asked.beam, length=asked.length, begin=asked.answer, top=TOP, paths=_inner(run.model, asked.head)
+            beam=asked.beam, length=asked.length, begin=asked.answer, said=asked.said, answer=asked.wording, top=TOP,
+            paths=_inner(run.model, asked.head),
         )  # fmt: skip
         picture = self._picture(run, asked)
         return run.record(asked.text if picture is None else picture, wishes)
@@ -123,7 +131,9 @@ class Answers:
             yield {"path": path, "values": [float(f"{value:.5g}") for value in curve.tolist()], "last": path == last}
 
     def attribution(self, asked: Question) -> dict[str, Any]:
-        """Other answers to what an output depended on, for the attention layer named in `head`: rows over columns.
+        """Other answers to what an output depended on: rows over columns.
+
+        `head` names an attention layer, or a group of them, whose mean is meant.
 
         `norms`: a ‖v W_O‖ for each head; `rollout`, an approximation; `gradient`: gradient × input; `off`: the change
         of log p when a token is switched off. One that does not apply is left out.
@@ -131,11 +141,12 @@ class Answers:
         run = self._run(asked)
         with self._patched(asked):
             record = self._recorded(replace(asked, head=""))
-            layer = asked.head.partition("[")[0]
-            path, seen = record.layer(layer)
+            layers = _layers(record, asked.head.partition("[")[0])
+            seen = next(iter(layers.values()))
             found: dict[str, Any] = {}
-            if any(tap.role == "values" and layer_of(tapped) == layer for tapped, tap in taps_of(run.model).items()):
-                found["norms"] = value_norms(run.model, record, path)
+            valued = {layer_of(path) for path, tap in taps_of(run.model).items() if tap.role == "values"}
+            if all(layer_of(path) in valued for path in layers):
+                found["norms"] = torch.stack([value_norms(run.model, record, path) for path in layers]).mean(0)
             if seen.group != "cross":
                 found["rollout"] = rollout(record, seen.group)[None]
             if seen.rows == WRITTEN and not record.sequences[seen.columns].grid:
@@ -148,8 +159,16 @@ class Answers:
         }
 
     def find(self, asked: Question) -> Iterator[dict[str, Any]]:
-        """Which units follow a property of the run's held-out text."""
-        return search(self._run(asked), asked.property)
+        """Which units follow a property of the run's held-out text; what was found once is not searched for again."""
+        run, key = self._run(asked), (asked.run, asked.property)
+        if key in self._found:
+            yield from self._found[key]
+            return
+        found = []
+        for line in search(run, asked.property):
+            found += [line] if "unit" in line else []
+            yield line
+        self._found[key] = found
 
     def scene(self, number: str) -> bytes:
         """A built-in picture."""
@@ -210,9 +229,23 @@ class Answers:
             raise UserError("this is no picture that can be read; give a JPEG, PNG, WebP, GIF, BMP or TIFF") from None
 
 
-def _described(run: Run) -> dict[str, Any]:
+def told_apart(paths: Sequence[Path]) -> list[str]:
+    """The last parts of each path, as many as it takes to tell it from all others."""
+    names = []
+    for path in paths:
+        others = {other for other in paths if other != path}
+        parts = path.parts[1:]
+        many = next(
+            (n for n in range(1, len(parts)) if not any(other.parts[-n:] == parts[-n:] for other in others)),
+            len(parts),
+        )
+        names.append("/".join(parts[-many:]))
+    return names
+
+
+def _described(run: Run, name: str) -> dict[str, Any]:
     return {
-        "name": run.folder.path.name,
+        "name": name,
         "path": str(run.folder.path),
         **about(run.task),
         "kept": "",
@@ -223,6 +256,11 @@ def _described(run: Run) -> dict[str, Any]:
         "examples": _examples(run),
         "properties": properties_of(run),
     }
+
+
+def _layers(record: Record, name: str) -> dict[str, Seen]:
+    """The weights of an attention layer, or of all layers of a group, by path."""
+    return record.attention(name) if name in GROUPS else dict([record.layer(name)])
 
 
 def _examples(run: Run) -> list[str]:

@@ -25,6 +25,10 @@ class Question(Settings):
     """For a captioner, what is read: `scene:NUMBER`, or the bytes of a file in base 64."""
     answer: tuple[int, ...] = ()
     """Tokens that the answer begins with, to go on from an alternative or a branch."""
+    said: tuple[int, ...] = ()
+    """The whole answer, which is known already: whatever is asked about it is about these tokens, and no others."""
+    wording: str = ""
+    """The whole answer as text: what another run said, to be judged by this one."""
     length: int = at_least(0, 0)
     """For a language model: tokens to be written behind the text."""
     beam: int = at_least(1, 1)
@@ -49,10 +53,13 @@ class Question(Settings):
             raise UserError(f"at most {MOST} tokens are written here, found {self.length}; ask for fewer")
         if self.beam > 16:
             raise UserError(f"beam must be at most 16 here, found {self.beam}")
-        if not all(isinstance(token, int) and not isinstance(token, bool) and token >= 0 for token in self.answer):
-            raise UserError(f"answer must be tokens by their number, found {list(self.answer)[:8]}")
-        if len(self.answer) > MOST:
-            raise UserError(f"an answer has at most {MOST} tokens here, found {len(self.answer)}")
+        if len(self.wording) > LONGEST:
+            raise UserError(f"an answer has at most {LONGEST:,} characters here, found {len(self.wording):,}; shorten it")
+        for name, tokens in (("answer", self.answer), ("said", self.said)):
+            if not all(isinstance(token, int) and not isinstance(token, bool) and token >= 0 for token in tokens):
+                raise UserError(f"{name} must be tokens by their number, found {list(tokens)[:8]}")
+            if len(tokens) > LONGEST:
+                raise UserError(f"an answer has at most {LONGEST:,} tokens here, found {len(tokens):,}")
         if not (isinstance(self.temperature, float) and math.isfinite(self.temperature) and self.temperature >= 0):
             raise UserError(f"temperature must be a number from 0 up, found {self.temperature}")
         if not all(isinstance(name, str) for name in self.off):

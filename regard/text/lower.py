@@ -38,5 +38,8 @@ class Lower(Tokenizer):
     def pieces(self, ids: Iterable[int]) -> list[bytes]:
         return self.inner.pieces(ids)
 
+    def faces(self, text: str) -> list[str]:
+        return self.inner.faces(text.lower())
+
     def label(self, token: int) -> str:
         return self.inner.label(token)

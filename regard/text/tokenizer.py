@@ -68,6 +68,10 @@ class Tokenizer(ABC):
         (token,) = self.check([token])
         return NAMES[token] if token < len(NAMES) else visible(self._bytes[token])
 
+    def faces(self, text: str) -> list[str]:
+        """How people call each token of a text: by its label; one that is not known keeps its letters."""
+        return [self.label(token) for token in self.encode(text)]
+
     def check(self, ids: Iterable[int]) -> list[int]:
         """The ids as plain numbers, all of them in the vocabulary."""
         numbers = [int(token) for token in ids]

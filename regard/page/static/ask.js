@@ -18,9 +18,9 @@
  *   properties: [string, string][]}} Run
  *
  * What is asked: see regard/page/asked.py.
- * @typedef {{run: number, text?: string, picture?: string, answer?: number[], length?: number, temperature?: number,
- *   seed?: number, beam?: number, off?: string[], held?: [string, number][], head?: string,
- *   property?: string}} Question
+ * @typedef {{run: number, text?: string, picture?: string, answer?: number[], said?: number[], wording?: string,
+ *   length?: number, temperature?: number, seed?: number, beam?: number, off?: string[], held?: [string, number][],
+ *   head?: string, property?: string}} Question
  *
  * @typedef {{[name: string]: any}} Line one of several that come as they are made
  */

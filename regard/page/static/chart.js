@@ -4,7 +4,8 @@ import { LINES, lineColour } from './colour.js';
 import { h, hideTip, s, showTip } from './dom.js';
 import { figure } from './words.js';
 
-const [WIDE, TALL, LEFT, BOTTOM, TOP, RIGHT] = [820, 330, 62, 40, 14, 150];
+const [WIDE, TALL, LEFT, BOTTOM, TOP] = [820, 330, 62, 40, 14];
+const LETTER = 6.6; // pixels of a name's letters
 const MIDDLE = TOP + (TALL - BOTTOM - TOP) / 2;
 
 /**
@@ -14,7 +15,8 @@ const MIDDLE = TOP + (TALL - BOTTOM - TOP) / 2;
  *   xs?: string[]}} Wishes
  *
  * Where a value stands, and whether it can be drawn: zero has no logarithm.
- * @typedef {{longest: number, x: (k: number) => number, y: (value: number) => number,
+ * `right`: where curves end and their names begin.
+ * @typedef {{longest: number, right: number, x: (k: number) => number, y: (value: number) => number,
  *   there: (value: number) => boolean, marks: [number, string][]}} Axes
  */
 
@@ -46,11 +48,13 @@ function axesOf({ curves, log = false, low, high }) {
     ? [Math.floor(Math.log10(least)), Math.ceil(Math.log10(most) + 1e-9)]
     : [low ?? Math.min(0, least), high ?? most];
   const longest = Math.max(...curves.map((one) => one.values.length));
+  const right = WIDE - 24 - LETTER * Math.max(4, ...curves.map((one) => one.name.length));
   const height = (/** @type {number} */ v) => ((log ? Math.log10(v) : v) - bottom) / Math.max(1e-9, top - bottom);
   return {
     longest,
     there,
-    x: (k) => LEFT + (longest < 2 ? 0.5 : k / (longest - 1)) * (WIDE - LEFT - RIGHT),
+    right,
+    x: (k) => LEFT + (longest < 2 ? 0.5 : k / (longest - 1)) * (right - LEFT),
     y: (v) => TALL - BOTTOM - height(v) * (TALL - BOTTOM - TOP),
     marks: log ? powers(bottom, top) : quarters(bottom, top),
   };
@@ -93,9 +97,9 @@ function quarters(bottom, top) {
  * @param {Axes} axes
  * @param {Wishes} wishes
  */
-function grid({ x, y, longest, marks }, { across, up, xs }) {
+function grid({ x, y, longest, marks, right }, { across, up, xs }) {
   const found = marks.flatMap(([mark, name]) => [
-    s('line.grid', { x1: LEFT, x2: WIDE - RIGHT, y1: y(mark), y2: y(mark) }),
+    s('line.grid', { x1: LEFT, x2: right, y1: y(mark), y2: y(mark) }),
     s('text.axis', { x: LEFT - 8, y: y(mark) + 4, 'text-anchor': 'end' }, name),
   ]);
   const jump = Math.max(1, Math.ceil(longest / 9));
@@ -105,7 +109,7 @@ function grid({ x, y, longest, marks }, { across, up, xs }) {
   const middle = { 'text-anchor': 'middle' };
   return [
     ...found,
-    s('text.axis', { x: (LEFT + WIDE - RIGHT) / 2, y: TALL - 4, ...middle }, across),
+    s('text.axis', { x: (LEFT + right) / 2, y: TALL - 4, ...middle }, across),
     s('text.axis', { x: 14, y: MIDDLE, ...middle, transform: `rotate(-90 14 ${MIDDLE})` }, up),
   ];
 }
@@ -117,18 +121,20 @@ function grid({ x, y, longest, marks }, { across, up, xs }) {
  */
 function line({ values }, number, { x, y, there }) {
   let d = '';
-  values.forEach((v, k) => {
-    if (there(v)) d += `${d ? 'L' : 'M'}${x(k).toFixed(1)} ${y(v).toFixed(1)}`;
-  });
-  return s('path.curve', { d, stroke: lineColour(number), 'stroke-dasharray': LINES[number % LINES.length].dash });
+  const shown = [...values.keys()].filter((k) => there(values[k]));
+  for (const k of shown) d += `${d ? 'L' : 'M'}${x(k).toFixed(1)} ${y(values[k]).toFixed(1)}`;
+  const stroke = lineColour(number);
+  if (shown.length === 1) return s('circle', { cx: x(shown[0]), cy: y(values[shown[0]]), r: 3, fill: stroke });
+  return s('path.curve', { d, stroke, 'stroke-dasharray': LINES[number % LINES.length].dash });
 }
 
 /**
- * Names stand at the ends of their curves, pushed apart where they would overlap.
+ * Names stand to the right of all curves, each with a line from the end of its own, pushed apart where they would
+ * overlap.
  * @param {Curve[]} curves
  * @param {Axes} axes
  */
-function labels(curves, { x, y, there }) {
+function labels(curves, { x, y, there, right }) {
   const ends = curves.map(({ name, values }, number) => {
     const last = values.reduce((found, v, k) => (there(v) ? k : found), 0);
     return { name, colour: lineColour(number), x: x(last), y: y(values[last]) };
@@ -138,7 +144,6 @@ function labels(curves, { x, y, there }) {
   return ends.flatMap((end) => {
     const place = Math.max(end.y, below);
     below = place + 15;
-    const right = end.x < WIDE - RIGHT - 60 ? end.x : WIDE - RIGHT;
     const from = { x1: end.x + 2, y1: end.y, x2: right + 7, y2: place };
     return [
       s('text.axis', { x: right + 10, y: place + 4, style: { fill: end.colour } }, end.name),
@@ -153,7 +158,7 @@ function labels(curves, { x, y, there }) {
  * @param {Axes} axes
  * @param {Wishes} wishes
  */
-function ruler(drawing, { longest, x }, { curves, across, xs }) {
+function ruler(drawing, { longest, x, right }, { curves, across, xs }) {
   const rule = s('line', { y1: TOP, y2: TALL - BOTTOM, stroke: 'var(--strong)', visibility: 'hidden' });
   const hide = () => {
     rule.setAttribute('visibility', 'hidden');
@@ -161,7 +166,7 @@ function ruler(drawing, { longest, x }, { curves, across, xs }) {
   };
   drawing.addEventListener('pointermove', (event) => {
     const box = drawing.getBoundingClientRect();
-    const share = ((event.clientX - box.left) * (WIDE / box.width) - LEFT) / (WIDE - LEFT - RIGHT);
+    const share = ((event.clientX - box.left) * (WIDE / box.width) - LEFT) / (right - LEFT);
     const k = Math.round(share * (longest - 1));
     if (k < 0 || k >= longest) return hide();
     rule.setAttribute('x1', String(x(k)));

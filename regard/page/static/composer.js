@@ -5,7 +5,7 @@ import { button, choice, number } from './controls.js';
 import { canvasOf, clear, h } from './dom.js';
 import { LENGTH } from './question.js';
 import { list } from './selection.js';
-import { visible } from './words.js';
+import { percent, unitNamed, visible } from './words.js';
 
 /** @import { Run } from './ask.js' */
 /** @import { Look } from './main.js' */
@@ -13,6 +13,7 @@ import { visible } from './words.js';
 
 const SIDE = 96; // pixels of one's own picture, small enough for an address
 let composed = '';
+let cut = ''; // what was left out of the text that was typed
 let place = h('div.answer', { 'aria-live': 'polite' });
 
 /**
@@ -30,8 +31,8 @@ export function compose(look, top, box) {
   clear(top).append(...about(look));
   place = h('div.answer', { 'aria-live': 'polite' });
   clear(box).append(...reading(look), place);
-  if (!selection.text) box.append(...examples(look));
-  box.append(chips(look));
+  if (cut) box.append(h('p.note.cut', { role: 'status' }, cut));
+  box.append(...examples(look), chips(look));
   const area = box.querySelector('textarea');
   if (area) fit(area);
 }
@@ -74,7 +75,7 @@ function writing({ run, selection, choose }) {
     id: 'text',
     rows: 1,
     spellcheck: 'false',
-    maxlength: run.longest,
+    readonly: offline,
     'aria-label': 'text to look at',
     placeholder: run.task.continues ? 'Begin a text, and it goes on' : 'A sentence to look at',
     onkeydown: (event) => {
@@ -85,8 +86,14 @@ function writing({ run, selection, choose }) {
     oninput: () => fit(text),
   });
   text.value = selection.text;
-  const submit = () => choose({ text: text.value, answer: '', from: '', to: '', at: '' });
-  return [text, button('button.button.main', submit, 'Look')];
+  const submit = () => {
+    const whole = [...text.value];
+    const [most, found] = [run.longest, whole.length].map((count) => count.toLocaleString('en'));
+    cut = whole.length > run.longest ? `Cut after ${most} of ${found} characters: no more is shown here.` : '';
+    choose({ text: whole.slice(0, run.longest).join(''), answer: '', from: '', to: '', at: '' });
+  };
+  const why = offline && { disabled: true, title: 'a saved page shows what it holds' };
+  return [text, button('button.button.main', submit, why, 'Look')];
 }
 
 /** @param {HTMLTextAreaElement} text */
@@ -140,14 +147,26 @@ function ownPicture(look) {
  * Something to begin with.
  * @param {Look} look
  */
-function examples({ run, choose }) {
+function examples({ run, selection, choose }) {
   const some = run.examples.filter(Boolean);
-  if (!some.length) return [];
+  if (!some.length || offline) return [];
   const links = some.map((text) => {
     const seen = visible(text.slice(0, 70)).replaceAll('␣', ' ');
-    return button('button.link', () => choose({ text, answer: '' }), seen);
+    return button('button.link', () => choose({ text, answer: '', from: '', to: '', at: '' }), seen);
   });
-  return [h('div.examples', 'Held out:', links)];
+  const { text } = selection;
+  const before = some[0].slice(0, Math.max(0, run.longest - text.length));
+  const warm =
+    run.task.continues &&
+    text.trim() &&
+    !text.startsWith(before) &&
+    button(
+      'button.link',
+      () => choose({ text: before + text, answer: '', from: '', to: '', at: '' }),
+      { id: 'warm', title: 'a text of its own begins with an empty state, which training seldom did' },
+      'Begin after a held-out passage',
+    );
+  return [h('div.examples', 'Held out:', links, warm)];
 }
 
 /**
@@ -156,8 +175,9 @@ function examples({ run, choose }) {
  */
 function chips(look) {
   const { selection, run, choose } = look;
-  /** @type {(label: string, undo: () => void) => HTMLElement} */
-  const chip = (label, undo) => h('span.chip', label, button('button', undo, { 'aria-label': `undo: ${label}` }, '×'));
+  /** @type {(label: string, undo: () => void, title?: string) => HTMLElement} */
+  const chip = (label, undo, title = '') =>
+    h('span.chip', { title }, label, button('button', undo, { 'aria-label': `undo: ${label}` }, '×'));
   /** @type {(all: string, name: string) => string} */
   const without = (all, name) =>
     list(all)
@@ -166,8 +186,14 @@ function chips(look) {
   return h(
     'div.chips',
     selection.answer && chip('going on from a chosen token', () => choose({ answer: '' })),
-    list(selection.off).map((name) => chip(`${name} off`, () => choose({ off: without(selection.off, name) }))),
-    list(selection.held).map((name) => chip(`${name} held`, () => choose({ held: without(selection.held, name) }))),
+    list(selection.off).map((name) =>
+      chip(`${unitNamed(name, 'head')} off`, () => choose({ off: without(selection.off, name) }), name),
+    ),
+    list(selection.held).map((name) => {
+      const [unit, value] = name.split('=');
+      const label = `${unitNamed(unit, 'cell')} held at ${value}`;
+      return chip(label, () => choose({ held: without(selection.held, name) }), name);
+    }),
     run.task.continues && !offline && !run.kept && goingOn(look),
   );
 }
@@ -194,7 +220,7 @@ function goingOn({ selection, choose }) {
  * The answer, as it is made and when it is there.
  * @param {Look} look
  */
-export function answer({ run, record, live, waiting, selection }) {
+export function answer({ run, record, live, waiting }) {
   const label = h('span.label', run.task.verb);
   clear(place);
   if (live?.length) {
@@ -202,7 +228,7 @@ export function answer({ run, record, live, waiting, selection }) {
     place.append(label, ...begun(text), h('span.caret'));
   } else if (waiting) place.append(label, h('span.caret'));
   else if (record) {
-    const said = saidIn(record, run, run.text ?? selection.text);
+    const said = saidIn(record, run);
     if (said.length) place.append(label, ...said);
   }
 }
@@ -211,10 +237,9 @@ export function answer({ run, record, live, waiting, selection }) {
  * What an answer says: labels, or the text behind what was given.
  * @param {Record} record
  * @param {Run} run
- * @param {string} given
  */
-function saidIn(record, { task }, given) {
-  if (task.steps) return begun(record.texts.written.slice(task.continues ? given.length : 0));
+function saidIn(record, { task }) {
+  if (task.steps) return begun(record.wording);
   if (task.each)
     return [
       record.written
@@ -225,7 +250,7 @@ function saidIn(record, { task }, given) {
   const [best, ...others] = record
     .top(0)
     .slice(0, 5)
-    .map((one) => `${one.text} ${(100 * one.p).toFixed(0)}%`);
+    .map((one) => `${one.text} ${percent(one.p)}`);
   return [h('span', h('b', best), h('span.given', others.length ? `  ${others.join('  ')}` : ''))];
 }
 

@@ -9,11 +9,12 @@ import { drawing } from './drawing.js';
 /**
  * What an element shows as pixels, twice as fine as on the screen.
  * @param {HTMLElement} element
+ * @param {string[]} caption
  * @returns {Promise<Blob>}
  */
-export async function pixels(element) {
+export async function pixels(element, caption) {
   const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawing(element))}`;
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawing(element, caption))}`;
   await image.decode();
   const fine = Math.min(2, 8192 / Math.max(image.width, image.height));
   const [canvas, context] = canvasOf(image.width * fine, image.height * fine);

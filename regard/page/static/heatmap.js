@@ -7,7 +7,7 @@ import { figure, short } from './words.js';
 /** @import { Attention, Token } from './record.js' */
 /** @import { Part } from './dom.js' */
 
-const CHARACTER = 7.3; // width of a label's letters in pixels
+const CHARACTER = 7.9; // width of a label's letters in pixels
 const FEWEST = 12; // pixels between two labels
 
 /**
@@ -22,8 +22,8 @@ const FEWEST = 12; // pixels between two labels
  *   pick?: (row: number, column: number) => void, tip?: (row: number, column: number) => Part,
  *   room?: number, zoom?: number, axes?: [string, string], id?: string}} Wishes
  *
- * Where things stand, in pixels: labels to the left and on top, and the side of a cell.
- * @typedef {{left: number, top: number, cell: number, width: number, height: number, flat: boolean,
+ * Where things stand, in pixels: labels to the left and on top, and the sides of a cell.
+ * @typedef {{left: number, top: number, across: number, down: number, width: number, height: number, flat: boolean,
  *   rowNames: string[], columnNames: string[]}} Layout
  */
 
@@ -67,7 +67,7 @@ export function heatmap(wishes) {
   drawing.append(cross.element, chosen(wishes, layout));
   const grip = gripOf(wishes, layout, cross);
   const element = h('div.heat', { style: { width: `${edge}px` } }, painted(picture, wishes, layout), drawing, grip);
-  return Object.assign(element, { raw: picture, cell: layout.cell });
+  return Object.assign(element, { raw: picture, cell: layout.across });
 }
 
 const FRAME = { fill: 'none', stroke: 'var(--line)' };
@@ -82,13 +82,26 @@ function layoutOf({ rows, columns, names, room = 700, zoom = 1 }) {
   const rowNames = names.rows.map((token) => short(token.text));
   const columnNames = names.columns.map((token) => short(token.text));
   const left = 26 + CHARACTER * Math.min(14, Math.max(3, ...rowNames.map((name) => name.length)));
+  const [across, down] = sides(rows, columns, room - left - 8).map((side) => zoom * side);
+  const longest = Math.max(...columnNames.map((name) => name.length), 2);
+  const flat = longest <= 3 && across >= 22; // else names lean
+  const top = 28 + CHARACTER * Math.min(14, longest) * (flat ? 0.4 : 0.86);
+  return { left, top, across, down, width: columns * across, height: rows * down, flat, rowNames, columnNames };
+}
+
+/**
+ * How wide and how high a cell is: square where that fills the room, else as long as names want it.
+ * @param {number} rows
+ * @param {number} columns
+ * @param {number} room
+ * @returns {[number, number]}
+ */
+function sides(rows, columns, room) {
   const longer = Math.max(rows, columns);
   const fitting = longer <= 64 ? Math.max(13, 560 / rows) : 640 / longer;
-  const cell = zoom * Math.max(1, Math.min(38, (room - left - 8) / columns, fitting));
-  const longest = Math.max(...columnNames.map((name) => name.length), 2);
-  const flat = longest <= 3 && cell >= 22; // else names lean
-  const top = 24 + CHARACTER * Math.min(14, longest) * (flat ? 0.4 : 0.86);
-  return { left, top, cell, width: columns * cell, height: rows * cell, flat, rowNames, columnNames };
+  const square = Math.max(1, Math.min(38, room / columns, fitting));
+  if (longer <= 64 || Math.max(rows / columns, columns / rows) < 3) return [square, square];
+  return [Math.max(square, Math.min(24, room / columns)), Math.max(square, Math.min(24, 560 / rows))];
 }
 
 /**
@@ -97,7 +110,7 @@ function layoutOf({ rows, columns, names, room = 700, zoom = 1 }) {
  * @param {Wishes} wishes
  * @param {Layout} layout
  */
-function painted(picture, { rows, columns, causal }, { left, top, cell, width, height }) {
+function painted(picture, { rows, columns, causal }, { left, top, width, height }) {
   const ratio = window.devicePixelRatio || 1;
   const pixels = (/** @type {number} */ side) => Math.max(1, Math.round(side * ratio));
   const [canvas, context] = canvasOf(pixels(width), pixels(height));
@@ -105,15 +118,7 @@ function painted(picture, { rows, columns, causal }, { left, top, cell, width, h
   Object.assign(canvas.style, { marginLeft: `${left}px`, marginTop: `${top}px` });
   context.imageSmoothingEnabled = false;
   context.drawImage(picture, 0, 0, canvas.width, canvas.height);
-  if (!causal) return canvas;
-  const style = getComputedStyle(document.documentElement);
-  for (const ink of [style.getPropertyValue('--paper'), hatch(context, style.getPropertyValue('--hatch'))]) {
-    context.scale(canvas.width / width, canvas.height / height);
-    later(context, rows, columns, cell);
-    context.fillStyle = ink;
-    context.fill();
-    context.setTransform(1, 0, 0, 1, 0, 0);
-  }
+  if (causal) veil(context, rows, columns, canvas.width / columns, canvas.height / rows);
   return canvas;
 }
 
@@ -137,36 +142,22 @@ function hatch(context, colour) {
 }
 
 /**
- * The area right of the diagonal as a path, in cells of a size.
- * @param {CanvasRenderingContext2D} context
- * @param {number} rows
- * @param {number} columns
- * @param {number} cell
- */
-function later(context, rows, columns, cell) {
-  context.beginPath();
-  for (let t = 0; t < Math.min(rows, columns - 1); t++) {
-    context.rect((t + 1) * cell, t * cell, (columns - t - 1) * cell, cell);
-  }
-}
-
-/**
  * The names of rows and columns, as many as fit, and of the axes.
  * @param {Wishes} wishes
  * @param {Layout} layout
  */
 function labels({ rows, columns, names, axes = ['from ↓', 'to →'] }, layout) {
-  const { left, top, cell, width, flat, rowNames, columnNames } = layout;
-  const every = Math.max(1, Math.ceil(FEWEST / cell));
-  const size = Math.min(13, Math.max(10, cell * 0.62));
+  const { left, top, across, down, width, flat, rowNames, columnNames } = layout;
+  const [eachRow, eachColumn] = [down, across].map((side) => Math.max(1, Math.ceil(FEWEST / side)));
+  const size = Math.min(13, Math.max(10, Math.min(across, down) * 0.62));
   const ink = (/** @type {Token} */ token) => ({ 'font-size': size, class: token.special ? 'faint' : '' });
   const found = [];
-  for (let t = 0; t < rows; t += every) {
-    const place = { x: left - 6, y: top + (t + 0.5) * cell + size * 0.36, 'text-anchor': 'end' };
+  for (let t = 0; t < rows; t += eachRow) {
+    const place = { x: left - 6, y: top + (t + 0.5) * down + size * 0.36, 'text-anchor': 'end' };
     found.push(s('text', place, ink(names.rows[t]), rowNames[t]));
   }
-  for (let i = 0; i < columns; i += every) {
-    const [x, y] = [left + (i + 0.5) * cell, top - 6];
+  for (let i = 0; i < columns; i += eachColumn) {
+    const [x, y] = [left + (i + 0.5) * across, top - 6];
     const place = flat ? { x, y, 'text-anchor': 'middle' } : { x: x + 3, y, transform: `rotate(-55 ${x} ${y})` };
     found.push(s('text', place, ink(names.columns[i]), columnNames[i]));
   }
@@ -179,17 +170,17 @@ function labels({ rows, columns, names, axes = ['from ↓', 'to →'] }, layout)
  * A frame around the row and the column of a cell.
  * @param {Layout} layout
  */
-function crossOf({ left, top, cell, width, height }) {
-  const [across, down] = [
-    s('rect', HAIR, { x: left, width, height: cell }),
-    s('rect', HAIR, { y: top, width: cell, height }),
+function crossOf({ left, top, across, down, width, height }) {
+  const [line, pillar] = [
+    s('rect', HAIR, { x: left, width, height: down }),
+    s('rect', HAIR, { y: top, width: across, height }),
   ];
-  const element = s('g', { visibility: 'hidden' }, across, down);
+  const element = s('g', { visibility: 'hidden' }, line, pillar);
   return {
     element,
     show(/** @type {number} */ row, /** @type {number} */ column) {
-      across.setAttribute('y', String(top + row * cell));
-      down.setAttribute('x', String(left + column * cell));
+      line.setAttribute('y', String(top + row * down));
+      pillar.setAttribute('x', String(left + column * across));
       element.setAttribute('visibility', 'visible');
     },
     hide: () => element.setAttribute('visibility', 'hidden'),
@@ -201,10 +192,10 @@ function crossOf({ left, top, cell, width, height }) {
  * @param {Wishes} wishes
  * @param {Layout} layout
  */
-function chosen({ at, rows, columns }, { left, top, cell }) {
+function chosen({ at, rows, columns }, { left, top, across, down }) {
   if (!at || at[0] < 0 || at[0] >= rows || at[1] >= columns) return s('g');
-  const place = { x: left + Math.max(0, at[1]) * cell - 0.5, y: top + at[0] * cell - 0.5 };
-  return s('rect', CHOSEN, place, { width: (at[1] < 0 ? columns : 1) * cell + 1, height: cell + 1 });
+  const place = { x: left + Math.max(0, at[1]) * across - 0.5, y: top + at[0] * down - 0.5 };
+  return s('rect', CHOSEN, place, { width: (at[1] < 0 ? columns : 1) * across + 1, height: down + 1 });
 }
 
 /** @type {{[key: string]: [number, number]}} */
@@ -218,7 +209,7 @@ const STEP = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRig
  */
 function gripOf(wishes, layout, cross) {
   const { rows, columns, at, pick, tip = tipOf(wishes), id = 'grip' } = wishes;
-  const { left, top, width, height, cell } = layout;
+  const { left, top, width, height, across, down } = layout;
   const grip = h('div.grip', {
     id,
     tabindex: 0,
@@ -233,7 +224,7 @@ function gripOf(wishes, layout, cross) {
     ]);
   const under = (/** @type {MouseEvent} */ event) => {
     const box = grip.getBoundingClientRect();
-    return inside(Math.floor((event.clientY - box.top) / cell), Math.floor((event.clientX - box.left) / cell));
+    return inside(Math.floor((event.clientY - box.top) / down), Math.floor((event.clientX - box.left) / across));
   };
   grip.addEventListener('pointermove', (event) => {
     cross.show(...under(event));
@@ -251,7 +242,7 @@ function gripOf(wishes, layout, cross) {
     now = inside(now[0] + STEP[event.key][0], now[1] + STEP[event.key][1]);
     cross.show(...now);
     const box = grip.getBoundingClientRect();
-    showTip(box.left + (now[1] + 0.5) * cell, box.top + (now[0] + 0.5) * cell, tip(...now));
+    showTip(box.left + (now[1] + 0.5) * across, box.top + (now[0] + 0.5) * down, tip(...now));
     event.preventDefault();
     event.stopPropagation();
   });
@@ -308,5 +299,39 @@ export function thumbnail(attention, head, side, scale) {
     }
   }
   if (!exact) for (let i = 0; i < small.length; i++) small[i] = (small[i] * small[i]) / 65025;
-  return raw(small, tall, wide, { scale });
+  const picture = raw(small, tall, wide, { scale });
+  return causal ? veiled(picture) : picture;
+}
+
+/**
+ * The same, twice as fine or finer, with lines over what could not be looked at.
+ * @param {HTMLCanvasElement} picture
+ */
+function veiled(picture) {
+  const fine = Math.max(2, Math.ceil(192 / picture.width));
+  const [canvas, context] = canvasOf(picture.width * fine, picture.height * fine);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(picture, 0, 0, canvas.width, canvas.height);
+  veil(context, picture.height, picture.width, fine, fine);
+  return canvas;
+}
+
+/**
+ * Paper and lines over what could not be looked at, in cells of a size.
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} rows
+ * @param {number} columns
+ * @param {number} across
+ * @param {number} down
+ */
+function veil(context, rows, columns, across, down) {
+  const style = getComputedStyle(document.documentElement);
+  context.beginPath();
+  for (let t = 0; t < Math.min(rows, columns - 1); t++) {
+    context.rect((t + 1) * across, t * down, (columns - t - 1) * across, down);
+  }
+  for (const ink of [style.getPropertyValue('--paper'), hatch(context, style.getPropertyValue('--hatch'))]) {
+    context.fillStyle = ink;
+    context.fill();
+  }
 }

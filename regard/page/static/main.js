@@ -2,6 +2,7 @@
 
 import { runs as askRuns, gaveUp, offline, savedAddress } from './ask.js';
 import { answer, compose } from './composer.js';
+import { ahead } from './ahead.js';
 import { button, state } from './controls.js';
 import { byId, clear, h, hideTip } from './dom.js';
 import { drawing } from './drawing.js';
@@ -30,8 +31,8 @@ import { workbench } from './views/workbench.js';
  *
  * @typedef {Look & {record: Record}} Looked
  *
- * What a view gives back: its numbers as a table, and whether it took a key.
- * @typedef {{table: () => Table, key?: (key: string) => boolean}} Shown
+ * What a view gives back: what exactly it shows, in words; its numbers as a table; and whether it took a key.
+ * @typedef {{table: () => Table, what?: string, key?: (key: string) => boolean}} Shown
  *
  * `alone`: it can be drawn without a record.
  * @typedef {{key: string, title: string, hint: string, alone?: boolean,
@@ -66,6 +67,7 @@ const parts = {
   composer: h('section.composer', { 'aria-label': 'what is read' }),
   nav: h('nav.views', { 'aria-label': 'views' }),
   waiting: h('div.waiting', { role: 'progressbar', 'aria-label': 'computing' }),
+  notice: h('p.notice', { role: 'status' }),
   stage: h('main', { id: 'stage', tabindex: -1 }),
 };
 
@@ -111,12 +113,18 @@ function later(action) {
   };
 }
 
+const HELD = 'A saved page cannot ask the model: this one shows the answer that it was saved with.';
+
 /**
- * Changes the selection, and with it the address.
+ * Changes the selection, and with it the address; in a saved page nothing that the model would have to be asked for.
  * @param {Partial<Selection>} changes
  */
 function choose(changes) {
-  look.selection = { ...look.selection, ...changes };
+  const wanted = { ...look.selection, ...changes };
+  const same = JSON.stringify(questionOf(look.runs, wanted)) === JSON.stringify(look.question());
+  parts.notice.textContent = offline && !same ? HELD : '';
+  if (offline && !same) return;
+  look.selection = wanted;
   const address = written(look.selection);
   if (changes.view || changes.text !== undefined) history.pushState(null, '', address);
   else history.replaceState(null, '', address);
@@ -200,6 +208,7 @@ function shell() {
     parts.composer,
     parts.nav,
     parts.waiting,
+    parts.notice,
     parts.stage,
     h('footer.footer', h('span', where), hints),
   );
@@ -272,19 +281,37 @@ function show(view, figure) {
  * @param {string} name
  */
 function exports(figure, name) {
-  /** @type {[string, string, () => string | Promise<string | Blob>][]} */
+  /** @type {[string, string, () => string | Blob | Promise<string | Blob>][]} */
   const kinds = [
-    ['svg', 'image/svg+xml', () => drawing(figure)],
-    ['png', 'image/png', () => pixels(figure)],
+    ['svg', 'image/svg+xml', () => drawing(figure, caption())],
+    ['png', 'image/png', () => pixels(figure, caption())],
     ['csv', 'text/csv', () => commas(shown?.table() ?? [])],
-    ['html', 'text/html', () => page(written(look.selection))],
+    [
+      'html',
+      'text/html',
+      async () => {
+        if (look.record) await ahead(/** @type {Looked} */ (look));
+        return page(written(look.selection));
+      },
+    ],
+    ['trace', 'application/octet-stream', () => new Blob([look.record?.bytes ?? ''])],
   ];
   const buttons = kinds.map(([kind, type, make]) => {
     const act = async () => download(await make(), type, `${name}.${kind}`);
-    const title = `save this view as ${kind.toUpperCase()}`;
+    const title =
+      kind === 'trace' ? 'save all of this answer, for regard look FILE.trace' : `save this view as ${kind}`;
     return button('button.quiet', act, { id: `save-${kind}`, title }, kind.toUpperCase());
   });
   return h('div.exports', { role: 'group', 'aria-label': 'save this view' }, h('span', 'Save'), buttons);
+}
+
+/** What stands above a saved picture: which view of which run, on what, and what it answered. */
+function caption() {
+  const { run, record } = look;
+  const view = VIEWS.find((one) => one.key === look.selection.view) ?? VIEWS[0];
+  const read = record ? record.texts.source || record.texts.written : '';
+  const said = record && run.task.steps && !run.task.continues ? ` → ${record.wording}` : '';
+  return [[run.name, view.title, shown?.what].filter(Boolean).join(' · '), `${read}${said}`];
 }
 
 const KEYS = [

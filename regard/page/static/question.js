@@ -51,7 +51,7 @@ function heldIn(text) {
 }
 
 /**
- * The record that answers a question. There is one answer: a text that goes on is written token by token, and what was
+ * The record that answers a question, which says how more is asked about the same answer. There is one answer: a text that goes on is written token by token, and what was
  * written is recorded; every other answer, and a beam's, comes with its record.
  * @param {Run[]} runs
  * @param {Question} asked
@@ -67,5 +67,20 @@ export async function recordFor(runs, asked, each = () => {}, signal = undefined
     const made = (await lines('/api/write', asked, each, signal)).filter((line) => 'token' in line);
     wanted = { ...rest, answer: [...(asked.answer || []), ...made.map((line) => line.token)] };
   } else if (task.continues) wanted = { ...rest, length };
-  return new Record(await askRecord(wanted, signal), special, wanted);
+  const record = new Record(await askRecord(wanted, signal), special, wanted);
+  record.asked = about(record, wanted, task.steps);
+  return record;
+}
+
+/**
+ * How more is asked about a record: with the tokens of its answer, so that it is about these and no others.
+ * @param {Record} record
+ * @param {Question} asked
+ * @param {boolean} steps
+ * @returns {Question}
+ */
+function about(record, asked, steps) {
+  const { answer, length, beam, wording, ...rest } = asked;
+  const said = steps ? record.answer.map((token) => token.id) : [];
+  return said.length ? { ...rest, beam: 1, said } : { ...rest, beam: 1 };
 }

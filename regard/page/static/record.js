@@ -6,8 +6,8 @@ import { Broken, readTensors } from './blobs.js';
 /** @import { Blob } from './blobs.js' */
 
 /**
- * Which tokens stand for no text: those below `count`; `stop` ends a text.
- * @typedef {{count: number, stop: number}} Special
+ * Which tokens stand for no text: those below `count`; `stop` ends a text, `unknown` is any word that is not known.
+ * @typedef {{count: number, stop: number, unknown: number}} Special
  *
  * As a file has a token: its bytes in hexadecimal, and how many stand before it.
  * @typedef {{id: number, label: string, piece: string, begin: number}} Written
@@ -52,7 +52,7 @@ function region(token, grid) {
  * @param {Special} special
  * @returns {Token[]}
  */
-function tokensOf(sequence, { count }) {
+function tokensOf(sequence, { count, unknown }) {
   if (!sequence) return [];
   if (sequence.grid) return sequence.tokens.map((token) => region(token, sequence.grid));
   let [begun, inside] = [0, false];
@@ -66,9 +66,10 @@ function tokensOf(sequence, { count }) {
       if (!blank) word = begun - 1;
       inside = !blank;
     }
-    const special = token.id < count;
+    const special = token.id < count && token.id !== unknown;
     const unreadable = special || !raw.length || text.includes('\uFFFD');
-    return { ...token, text: unreadable ? token.label : text, special, word: special ? -1 : word };
+    const face = token.id === unknown ? `${text.match(/^ */)?.[0]}${token.label}` : text;
+    return { ...token, text: unreadable ? token.label : face, special, word: special ? -1 : word };
   });
 }
 
@@ -90,6 +91,7 @@ export class Record {
     this.seen = seen;
     this.special = special;
     this.asked = asked;
+    this.bytes = buffer;
     /** @type {{[id: string]: string}} */
     this.names = header.names;
     /** @type {Call[]} */
@@ -144,6 +146,29 @@ export class Record {
     return name === 'source' ? this.source : this.written;
   }
 
+  /** How many tokens stand before the answer: they were given, and fed at once. */
+  get given() {
+    return this.calls[0].computed;
+  }
+
+  /** The tokens of the answer. */
+  get answer() {
+    return this.written.slice(this.given);
+  }
+
+  /** The answer as text. */
+  get wording() {
+    const answer = this.answer.filter((token) => !token.special);
+    const pieces = answer.map((token) => unhex(token.piece ?? ''));
+    const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+    let begin = 0;
+    for (const piece of pieces) {
+      whole.set(piece, begin);
+      begin += piece.length;
+    }
+    return new TextDecoder().decode(whole);
+  }
+
   /** How many tokens were fed. */
   get steps() {
     return this.blob('top.tokens').shape[0];
@@ -185,6 +210,15 @@ export class Record {
     return this.attention.find((one) => one.path === path) || null;
   }
 
+  /**
+   * All attention layers of a group as one, their mean; nothing where there are not several.
+   * @param {string} group
+   */
+  together(group) {
+    const layers = this.attention.filter((one) => one.group === group);
+    return layers.length > 1 ? new Together(layers) : null;
+  }
+
   /** @param {string} path */
   group(path) {
     return this.cells.find((one) => one.path === path) || null;
@@ -200,6 +234,8 @@ export class Attention {
    */
   constructor(record, path, about) {
     this.record = record;
+    this.tap = path;
+    this.about = about;
     this.path = about.layer;
     this.blob = record.blob(`seen.${path}`);
     this.exact = about.coding === 'exact';
@@ -256,6 +292,30 @@ export class Attention {
     const shift = reading === 'predicted' && this.from === 'written' ? 1 : 0;
     const rows = Array.from({ length: this.rows }, (_, t) => this.record.side(this.from)[t + shift] || behind);
     return { rows, columns: this.record.side(this.to).slice(0, this.columns) };
+  }
+}
+
+/** Several layers of attention as one: the mean of their weights, as the command line draws it. */
+export class Together extends Attention {
+  /** @param {Attention[]} layers */
+  constructor(layers) {
+    super(layers[0].record, layers[0].tap, layers[0].about);
+    this.layers = layers;
+    this.path = this.group;
+    this.heads = layers.every((one) => one.heads === layers[0].heads) ? layers[0].heads : 1;
+  }
+
+  /**
+   * @override
+   * @param {number | 'mean'} head
+   */
+  weights(head) {
+    const found = new Float32Array(this.rows * this.columns);
+    for (const layer of this.layers) {
+      const each = layer.weights(this.heads > 1 ? head : 'mean');
+      for (let i = 0; i < found.length; i++) found[i] += each[i] / this.layers.length;
+    }
+    return found;
   }
 }
 

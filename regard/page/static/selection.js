@@ -24,17 +24,19 @@ const USUAL = {
   zoom: '',
   measure: '',
   cells: '',
-  unit: 0,
+  unit: -1, // −1: the one that varies most
   at: '',
   ink: '',
   beneath: '', // whether predictions stand beneath the ribbon
   gallery: '', // heads or cells
   sort: '',
+  turned: false, // the least first
   gates: '', // the layer whose gates are drawn
   against: '',
   property: '',
   found: '', // the unit whose evidence is shown
   bench: '',
+  window: '', // where the workbench's window begins: row.column.dimension
   other: '',
   replaced: '',
 };

@@ -10,13 +10,17 @@ export function figure(x, digits = 3) {
   const size = Math.abs(x);
   const before = (size >= 10 ? 1 : 0) + (size >= 100 ? 1 : 0);
   const far = size !== 0 && (size < 1e-3 || size >= 1e5);
-  return (far ? x.toExponential(1) : x.toFixed(Math.max(0, digits - before))).replace('-', '−');
+  return (far ? x.toExponential(1) : x.toFixed(Math.max(0, digits - before))).replaceAll('-', '−');
 }
 
-/** @param {number} p */
+/**
+ * A probability: one figure behind the point, and never 0 or 100 unless it is.
+ * @param {number} p
+ */
 export function percent(p) {
-  if (p < 0.001) return '<0.1%';
-  return `${(100 * p).toFixed(p >= 0.0995 ? 0 : 1)}%`;
+  if (p > 0 && p < 0.0005) return '<0.1%';
+  if (p < 1 && p >= 0.9995) return '>99.9%';
+  return `${(100 * p).toFixed(1)}%`;
 }
 
 /** @param {number} n */
@@ -46,11 +50,22 @@ export function short(text, most = 14) {
 }
 
 /**
- * A tap's path in words: decoder.layer.blocks.0.cross_attention → decoder · layer 1 · cross-attention.
+ * A tap's path in words: decoder.layer.blocks.0.cross_attention → decoder · layer 0 · cross attention. Layers, heads
+ * and cells are counted from 0, as paths, files, the command line and Python count them.
  * @param {string} path
  */
 export function named(path) {
   const parts = path.split('.').filter((part) => !['layer', 'layers', 'blocks'].includes(part));
-  const words = parts.map((part) => (/^\d+$/.test(part) ? `layer ${Number(part) + 1}` : part.replaceAll('_', ' ')));
+  const words = parts.map((part) => (/^\d+$/.test(part) ? `layer ${part}` : part.replaceAll('_', ' ')));
   return words.join(' · ') || path;
+}
+
+/**
+ * One cell or head in words; `path[number]` is its name everywhere else.
+ * @param {string} name
+ * @param {string} kind head or cell
+ */
+export function unitNamed(name, kind) {
+  const [, path, number] = name.match(/^(.+)\[(\d+)\]$/) ?? [];
+  return path ? `${named(path)} · ${kind} ${number}` : name;
 }

@@ -6,7 +6,7 @@ import { h, s, showTip } from '../dom.js';
 import { legend } from '../heatmap.js';
 import { numberIn } from '../selection.js';
 import { figure, named, short } from '../words.js';
-import { ladder, moved, pathsOf, sideways } from './common.js';
+import { ladder, moved, pathsOf, sideways, unitOf } from './common.js';
 import { flow, pointed } from './flow.js';
 
 /** @import { Colour } from '../colour.js' */
@@ -54,9 +54,13 @@ export function activity(stage, look, cells, switches) {
       legend({ most, signed: !cells.gate }),
     ),
   );
-  const body = beneath ? columns(record, tokens, shown) : flow(tokens, { ...shown, label: cells.over });
+  const made = cells.over === 'written' && look.run.task.continues ? record.given : 0;
+  const body = beneath
+    ? columns(record, tokens, { ...shown, made })
+    : flow(tokens, { ...shown, made, label: cells.over });
   stage.append(h('div.columns.wide', h('div', body), h('div.aside', aside(record, cells, cell))));
   return {
+    what: `${named(cells.path)}, cell ${unit}`,
     table: () => table(record, cell),
     key: (key) => {
       if (key === 'ArrowUp' || key === 'ArrowDown') return flip(key === 'ArrowDown' ? 1 : -1);
@@ -72,7 +76,7 @@ export function activity(stage, look, cells, switches) {
  * @returns {Cell}
  */
 function cellOf({ selection, run }, cells) {
-  const unit = Math.min(cells.width - 1, Math.max(0, selection.unit));
+  const unit = unitOf(cells, selection);
   const [values, tokens] = [cells.values(unit), cells.tokens];
   const at = numberIn(selection.at);
   return {
@@ -141,7 +145,7 @@ function aside(record, cells, { unit, values, tokens, most, at, predictions }) {
   ];
   if (at === null) {
     const hint = 'Up and down flip through cells; click a token to keep it here.';
-    return [head, h('p', { style: { 'margin-top': '0.7rem' } }, hint)];
+    return [head, h('p.hint', { style: { 'margin-top': '0.7rem' } }, hint)];
   }
   const behind = h('h3', 'behind ', h('span.token', short(tokens[at].text, 20)));
   const next = predictions && [h('h3', 'might come next'), ladder(record, at)];
@@ -172,17 +176,18 @@ function curve(values, most, at) {
  * Each token with the five most probable next ones beneath it. (Karpathy 2015)
  * @param {Record} record
  * @param {Token[]} tokens
- * @param {{colour: (t: number) => Colour, at: number | null, pick: (t: number) => void,
+ * @param {{colour: (t: number) => Colour, at: number | null, made: number, pick: (t: number) => void,
  *   tip: (t: number) => Part}} wishes
  */
-function columns(record, tokens, { colour, at, pick, tip }) {
+function columns(record, tokens, { colour, at, made, pick, tip }) {
   const grid = h('div.ribbon.grid');
   tokens.forEach((token, t) => {
     const classes = `${t === at ? 'at' : ''} ${token.special ? 'special' : ''}`;
     const text = token.special ? short(token.text, 7) : token.text.replaceAll('\n', '⏎').replaceAll('\t', '⇥');
     const shown = h('span.t', { class: classes, style: painted(colour(t)) }, text);
-    grid.append(h('div.column', { 'data-t': t }, shown, five(record, t, tokens[t + 1]?.id)));
-    if (token.text.endsWith('\n')) grid.append(h('div.break'));
+    const begins = made > 0 && t === made ? 'made' : '';
+    grid.append(h('div.column', { 'data-t': t, class: begins }, shown, five(record, t, tokens[t + 1]?.id)));
+    if (token.text.includes('\n')) grid.append(h('div.break'));
   });
   /** @type {(t: number, event: PointerEvent) => void} */
   const enter = (t, event) => showTip(event.clientX, event.clientY, tip(t), ladder(record, t));

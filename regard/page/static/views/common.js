@@ -2,7 +2,8 @@
 
 import { choice, segments } from '../controls.js';
 import { h } from '../dom.js';
-import { named, short } from '../words.js';
+import { Together } from '../record.js';
+import { named, percent, short } from '../words.js';
 
 /** @import { Looked } from '../main.js' */
 /** @import { Attention, Cells, Record, Token } from '../record.js' */
@@ -11,16 +12,30 @@ import { named, short } from '../words.js';
 export const HONEST = 'where it looked, not why it answered';
 
 const GROUPS = ['cross', 'self', 'encoder'];
-const ROLES = ['cells', 'hidden'];
+const ROLES = ['hidden', 'cells'];
 
 /**
- * The attention layer that the selection means, or the first of what is written over what was read.
+ * The attention that the selection means: a layer, or the mean over all layers of a group; where it means none, of the
+ * first group that there is, as on the command line.
  * @param {Record} record
  * @param {Selection} selection
  */
-export function layerOf(record, selection) {
+export function attentionOf(record, selection) {
+  const first = GROUPS.find((group) => record.attention.some((one) => one.group === group)) ?? '';
+  return (
+    record.layer(selection.layer) || record.together(selection.layer) || record.together(first) || oneLayer(record, '')
+  );
+}
+
+/**
+ * One attention layer: the one that is named, or the first of a group or of all.
+ * @param {Record} record
+ * @param {string} name
+ */
+export function oneLayer(record, name) {
   const order = (/** @type {Attention} */ one) => GROUPS.indexOf(one.group);
-  return record.layer(selection.layer) || [...record.attention].sort((a, b) => order(a) - order(b))[0] || null;
+  const ranked = [...record.attention].sort((a, b) => order(a) - order(b));
+  return record.layer(name) || ranked.find((one) => one.group === name) || ranked[0] || null;
 }
 
 /**
@@ -34,7 +49,7 @@ export function headOf(attention, { head }) {
 }
 
 /**
- * The group of cells that the selection means; what is written before what is read, cells before hidden states.
+ * The group of cells that the selection means; what is written before what is read, hidden states before others.
  * @param {Record} record
  * @param {Selection} selection
  */
@@ -43,6 +58,26 @@ export function cellsOf(record, selection) {
   const rank = (one) => (one.over === 'written' ? 0 : 2) + (ROLES.includes(one.role) ? ROLES.indexOf(one.role) : 4);
   const ranked = [...record.cells].sort((a, b) => rank(a) - rank(b) || b.path.localeCompare(a.path));
   return record.group(selection.cells) || ranked[0] || null;
+}
+
+/**
+ * The cell that the selection means, or the one that varies most over this text, as on the command line.
+ * @param {Cells} cells
+ * @param {Selection} selection
+ */
+export function unitOf(cells, { unit }) {
+  if (unit >= 0) return Math.min(cells.width - 1, unit);
+  const spread = Array.from({ length: cells.width }, (_, i) => spreadOf(cells.values(i)));
+  return spread.indexOf(Math.max(...spread));
+}
+
+/**
+ * The standard deviation of some values.
+ * @param {Float32Array} values
+ */
+export function spreadOf(values) {
+  const mean = values.reduce((a, b) => a + b, 0) / values.length;
+  return Math.sqrt(values.reduce((a, b) => a + (b - mean) ** 2, 0) / values.length);
 }
 
 /**
@@ -59,7 +94,9 @@ export function pathsOf(all) {
  * @param {Attention} attention
  */
 export function chooseHead({ record, selection, choose }, attention) {
-  const layers = pathsOf(record.attention);
+  const whole = GROUPS.map((group) => record.together(group)).filter((one) => one !== null);
+  const layers = [...whole.map((one) => /** @type {[string, string]} */ ([one.path, titleOf(one)]))];
+  layers.push(...pathsOf(record.attention));
   /** @type {[string | number, string | number][]} */
   const heads = [['mean', 'mean'], ...counted(attention.heads)];
   const now = headOf(attention, selection);
@@ -69,13 +106,35 @@ export function chooseHead({ record, selection, choose }, attention) {
   ];
 }
 
+/** @type {{[group: string]: string}} */
+const TITLES = { cross: 'cross attention', self: 'self attention', encoder: 'encoder · self attention' };
+
 /**
- * Heads counted from 1.
+ * An attention layer in words, or several of them.
+ * @param {Attention} attention
+ */
+export function titleOf(attention) {
+  if (!(attention instanceof Together)) return named(attention.path);
+  return `${TITLES[attention.group]} · mean of ${attention.layers.length} layers`;
+}
+
+/**
+ * Which head it is, in words.
+ * @param {Attention} attention
+ * @param {number | 'mean'} head
+ */
+export function headTitle(attention, head) {
+  if (attention.heads === 1) return attention instanceof Together ? 'mean of all heads' : 'its one head';
+  return head === 'mean' ? `mean of ${attention.heads} heads` : `head ${head}`;
+}
+
+/**
+ * Heads by their numbers.
  * @param {number} count
  * @returns {[number, number][]}
  */
 export function counted(count) {
-  return Array.from({ length: count }, (_, i) => [i, i + 1]);
+  return Array.from({ length: count }, (_, i) => [i, i]);
 }
 
 /**
@@ -180,7 +239,7 @@ export function largest(tokens, weights, count = 8) {
  */
 export function ladder(record, t, count = 5) {
   const some = record.top(t).slice(0, count);
-  return numbered(some.map((one) => [one.text, `${(100 * one.p).toFixed(1)}%`]));
+  return numbered(some.map((one) => [one.text, percent(one.p)]));
 }
 
 /**
@@ -195,12 +254,14 @@ function numbered(rows) {
 }
 
 /**
- * A number for each pair of tokens, to be saved.
- * @param {string} name
- * @param {{rows: Token[], columns: Token[]}} names
+ * A number for each pair of tokens with their places, to be saved; nothing where one could not be looked at.
+ * @param {{measure: string, attention: Attention, head: number | 'mean', names: {rows: Token[], columns: Token[]}}} of
  * @param {(row: number, column: number) => string | number} value
  */
-export function pairTable(name, { rows, columns }, value) {
-  const cells = rows.flatMap((row, t) => columns.map((column, i) => [row.text, column.text, value(t, i)]));
-  return [['from', 'to', name], ...cells];
+export function pairTable({ measure, attention, head, names: { rows, columns } }, value) {
+  const whose = [attention.path, head];
+  const cells = rows.flatMap((row, t) =>
+    columns.map((column, i) => [...whose, t, row.text.trim(), i, column.text.trim(), value(t, i)]),
+  );
+  return [['layer', 'head', 'from place', 'from', 'to place', 'to', measure], ...cells];
 }

@@ -4,7 +4,7 @@ import { choice, segments, state } from '../controls.js';
 import { byId, h } from '../dom.js';
 import { heatmap, legend } from '../heatmap.js';
 import { figure, percent } from '../words.js';
-import { HONEST, chooseHead, chooseScale, headOf, layerOf, scaleOf } from './common.js';
+import { HONEST, attentionOf, chooseHead, chooseScale, headOf, scaleOf } from './common.js';
 import { editor } from './editor.js';
 
 /** @import { Question, Run } from '../ask.js' */
@@ -14,12 +14,12 @@ import { editor } from './editor.js';
 /** @import { Attention, Record } from '../record.js' */
 
 /**
- * Two passes and how they are called.
- * @typedef {{records: [Record, Record], names: [string, string]}} Pair
+ * Two passes and how they are called. `judged`: of two runs, how each found what either said, judged[run][answer].
+ * @typedef {{records: [Record, Record], names: [string, string], judged: Record[][] | null}} Pair
  */
 
 const NOTHING =
-  'Replace a token, switch off a head or hold a cell above; the answer, the probabilities and the map are then shown ' +
+  'Replace a token, switch off a head or hold a cell; the answer, the probabilities and the map are then shown ' +
   'side by side, on one scale.';
 
 /** @type {View} */
@@ -87,13 +87,31 @@ async function pairOf(look, other) {
   const { off, held, ...bare } = asked;
   if (other) {
     const found = await look.recordFor({ ...bare, run: Number(selection.other) });
-    return { records: [record, found], names: [run.name, other.name] };
+    const judged = run.task.steps ? await judgedBy(look, bare, [record, found]) : null;
+    return { records: [record, found], names: [run.name, other.name], judged };
   }
   /** @type {Question} */
   const changed = selection.replaced ? { ...asked, text: selection.replaced } : asked;
   const before = off || held ? look.recordFor(bare) : record;
   const records = await Promise.all([before, look.recordFor(changed)]);
-  return { records, names: ['as it is', 'changed'] };
+  return { records, names: ['as it is', 'changed'], judged: null };
+}
+
+/**
+ * How each of two runs finds what either said: the same text, in its own tokens.
+ * @param {Looked} look
+ * @param {Question} asked
+ * @param {[Record, Record]} records
+ */
+async function judgedBy(look, asked, records) {
+  const { text, picture } = asked;
+  const about = picture ? { text, picture } : { text };
+  const judge = (/** @type {number} */ i, /** @type {number} */ j) => {
+    const { wording } = records[j];
+    if (i === j || !wording) return records[i];
+    return look.recordFor({ run: records[i].asked.run, ...about, beam: 1, wording });
+  };
+  return Promise.all([0, 1].map((i) => Promise.all([0, 1].map((j) => judge(i, j)))));
 }
 
 /**
@@ -102,7 +120,7 @@ async function pairOf(look, other) {
  * @returns {Part}
  */
 function bothSides(look, pair) {
-  return [answers(look, pair), probabilities(pair), maps(look, pair)];
+  return [answers(look, pair), pair.judged ? judgements(pair, pair.judged) : probabilities(pair), maps(look, pair)];
 }
 
 /**
@@ -113,8 +131,10 @@ function answers({ run }, { records, names }) {
   const texts = records.map((one) => answerOf(one, run));
   const same = texts[0] === texts[1];
   const sides = names.map((name, i) => {
+    const given =
+      run.task.continues && h('span.given', records[i].texts.written.slice(0, -texts[i].length || undefined));
     const words = marked(texts[i], texts[1 - i], i ? 'ins' : 'del');
-    return h('section', h('h3', { class: 'sub' }, name), h('p.ribbon.flow.diff', words));
+    return h('section', h('h3', { class: 'sub' }, name), h('p.ribbon.flow.diff', given, words));
   });
   return h('section', h('h3', same ? 'The answer is the same' : 'The answer changes'), h('div.pair', sides));
 }
@@ -124,7 +144,7 @@ function answers({ run }, { records, names }) {
  * @param {Run} run
  */
 function answerOf(record, { task }) {
-  if (task.steps) return record.texts.written;
+  if (task.steps) return record.wording;
   if (task.each)
     return record.written
       .slice(1)
@@ -146,14 +166,38 @@ function answerOf(record, { task }) {
 function marked(mine, other, tag) {
   const [a, b] = [mine, other].map((text) => text.split(/(\s+)/).filter((word) => word !== ''));
   const longest = common(a, b);
-  const found = [];
+  /** @type {{text: string, shared: boolean}[]} */
+  const runs = [];
   let j = 0;
   for (let i = 0; i < a.length; i++) {
     while (j < b.length && a[i] !== b[j] && longest[i][j + 1] >= longest[i + 1][j]) j += 1;
     const shared = j < b.length && a[i] === b[j];
-    found.push(shared ? a[i] : h(tag, a[i]));
+    const last = runs.at(-1);
+    if (last && last.shared === shared) last.text += a[i];
+    else runs.push({ text: a[i], shared });
     if (shared) j += 1;
   }
+  return together(runs).flatMap(({ text, shared }) => {
+    if (shared) return [text];
+    const [, before, inner, behind] = text.match(/^(\s*)([\s\S]*?)(\s*)$/) ?? ['', '', text, ''];
+    return [before, inner && h(tag, inner), behind];
+  });
+}
+
+/**
+ * Marked words with nothing but blanks between them are marked as one.
+ * @param {{text: string, shared: boolean}[]} runs
+ */
+function together(runs) {
+  /** @type {{text: string, shared: boolean}[]} */
+  const found = [];
+  runs.forEach((one, i) => {
+    const between = one.shared && !one.text.trim() && i > 0 && i < runs.length - 1;
+    const shared = one.shared && !between;
+    const last = found.at(-1);
+    if (last && last.shared === shared) last.text += one.text;
+    else found.push({ text: one.text, shared });
+  });
   return found;
 }
 
@@ -174,6 +218,30 @@ function common(a, b) {
 }
 
 /**
+ * log p of the answer, what was given left out; where nothing was written, of what was read.
+ * @param {Record} record
+ */
+function logsOf(record) {
+  const data = Array.from(record.blob('top.said').data);
+  return record.answer.length ? data.slice(record.given - 1) : data;
+}
+
+/** @param {number[]} values */
+function sumOf(values) {
+  return values.reduce((a, b) => a + b, 0);
+}
+
+/**
+ * −Σ log₂ p for each byte of the answer: what two runs with different tokens can be compared by.
+ * @param {Record} record
+ * @param {string} wording
+ */
+function bitsOf(record, wording) {
+  const size = new TextEncoder().encode(wording).length;
+  return size ? -sumOf(logsOf(record)) / Math.LN2 / size : Number.NaN;
+}
+
+/**
  * How probable each side found what it said.
  * @param {Pair} pair
  */
@@ -183,13 +251,31 @@ function probabilities({ records, names }) {
     ['', 'Σ log p', 'tokens', 'log p a token'].map((name) => h('th', name)),
   );
   const rows = records.map((one, i) => {
-    const { data } = one.blob('top.said');
-    let sum = 0;
-    for (const log of data) sum += log;
-    const mean = sum / Math.max(1, data.length);
-    return h('tr', h('td', names[i]), h('td.n', figure(sum)), h('td.n', data.length), h('td.n', figure(mean)));
+    const logs = logsOf(one);
+    const sum = sumOf(logs);
+    const mean = sum / Math.max(1, logs.length);
+    return h('tr', h('td', names[i]), h('td.n', figure(sum)), h('td.n', logs.length), h('td.n', figure(mean)));
   });
   return h('section.section', h('h3', 'How probable it found it'), h('table.numbers', head, rows));
+}
+
+/**
+ * Each run on each answer, in bits for each byte.
+ * @param {Pair} pair
+ * @param {Record[][]} judged
+ */
+function judgements({ records, names }, judged) {
+  const whose = names.map((name) => h('th.n', `what ${name} said`));
+  const rows = judged.map((each, i) => {
+    const cells = each.map((one, j) => h('td.n', figure(bitsOf(one, records[j].wording))));
+    return h('tr', h('th', names[i]), cells);
+  });
+  return h(
+    'section.section',
+    h('h3', 'How probable each found either answer'),
+    h('p', 'Bits for each byte of the same text, whatever its tokens: less is more probable.'),
+    h('table.numbers.judged', h('tr', h('th'), whose), rows),
+  );
 }
 
 /**
@@ -199,7 +285,7 @@ function probabilities({ records, names }) {
  */
 function maps(look, { records, names }) {
   const { selection } = look;
-  const layers = records.map((one) => layerOf(one, selection));
+  const layers = records.map((one) => attentionOf(one, selection));
   const there = layers.filter((one) => one !== null);
   if (!there.length) return null;
   const scale = scaleOf(selection, Math.max(...there.map((one) => one.columns)));

@@ -63,27 +63,12 @@ function walk(stage, rung, key) {
 }
 
 /**
- * The step at which the model's own writing begins: behind the tokens that make up the given text.
- * @param {Looked} look
- */
-function firstMade({ record, selection, run }) {
-  if (!run.task.continues) return 0;
-  const given = new TextEncoder().encode(selection.text).length;
-  let [length, t] = [0, 1];
-  while (t < record.written.length && length < given) {
-    length += (record.written[t].piece ?? '').length / 2;
-    t += 1;
-  }
-  return Math.max(0, Math.min(t - 1, record.steps - 1));
-}
-
-/**
  * At each step the most probable tokens, and what was said where it is none of them.
  * @param {Looked} look
  */
 function ladder(look) {
   const { record } = look;
-  const first = firstMade(look);
+  const first = record.given - 1; // the step that the first token of the answer came from
   const steps = Array.from({ length: record.steps - first }, (_, i) => first + i);
   return h(
     'section.section',
@@ -106,10 +91,10 @@ function ladder(look) {
 function rung({ record, choose, run }, first, t) {
   const next = record.written[t + 1];
   const [top, said] = [record.top(t), record.said(t)];
-  const prompt = run.task.continues ? first + 1 : 1;
-  const before = record.written.slice(prompt, t + 1).map((token) => token.id);
-  const others = top.map((one) =>
+  const before = record.written.slice(record.given, t + 1).map((token) => token.id);
+  const others = top.map((one, rank) =>
     alternative(one, one.id === next?.id, () => choose({ answer: [...before, one.id].join(',') }), {
+      id: `rung-${t}-${rank}`,
       title: `go on with ${one.text}`,
       disabled: one.id === record.special.stop || run.kept !== '',
     }),

@@ -4,11 +4,10 @@ import { button, choice, number } from '../controls.js';
 import { h } from '../dom.js';
 import { list } from '../selection.js';
 import { named, short } from '../words.js';
-import { cellsOf, pathsOf } from './common.js';
-import { wordsOf } from './merging.js';
+import { cellsOf, pathsOf, unitOf } from './common.js';
 
 /** @import { Looked } from '../main.js' */
-/** @import { Attention, Cells } from '../record.js' */
+/** @import { Attention, Cells, Token } from '../record.js' */
 
 const MOST = 60; // words that can be clicked
 
@@ -39,7 +38,7 @@ function replacing(look) {
     'section.section',
     { style: { 'margin-top': 0 } },
     h('h3', 'Replace a token'),
-    h('p', 'Write the text otherwise, or click a word to leave it out.'),
+    h('p', 'Write the text otherwise, or click a part to leave it out.'),
     box,
     dropping(look),
     selection.replaced && button('button.quiet', () => choose({ replaced: '' }), 'As it was'),
@@ -47,15 +46,28 @@ function replacing(look) {
 }
 
 /**
- * The words that were read; a click leaves one out.
+ * Words out of tokens, and whatever is no letter or number by itself; what is not known in its own letters.
+ * @param {Token[]} tokens
+ */
+function partsOf(tokens) {
+  /** @type {{text: string, word: number, letters: boolean}[]} */
+  const found = [];
+  for (const { text, word } of tokens) {
+    const plain = text.replace(/⁇$/, '');
+    const [last, letters] = [found.at(-1), /[\p{L}\p{N}]/u.test(plain)];
+    if (last && letters && last.letters && word >= 0 && last.word === word) last.text += plain;
+    else found.push({ text: plain, word, letters });
+  }
+  return found.map((one) => one.text);
+}
+
+/**
+ * What was read, in parts; a click leaves one out.
  * @param {Looked} look
  */
-function dropping({ record, selection, choose, run }) {
-  const given = new TextEncoder().encode(selection.text).length;
-  const read = run.task.continues
-    ? record.written.slice(1).filter((token) => (token.begin ?? 0) < given)
-    : record.source;
-  const words = wordsOf(read.filter((token) => !token.special));
+function dropping({ record, choose, run }) {
+  const read = run.task.continues ? record.written.slice(0, record.given) : record.source;
+  const words = partsOf(read.filter((token) => !token.special));
   if (words.length > MOST) return null;
   const buttons = words.map((word, i) => {
     const drop = () => choose({ replaced: words.toSpliced(i, 1).join('').trim() });
@@ -73,7 +85,7 @@ function switching({ record, selection, choose }) {
     const buttons = Array.from({ length: heads }, (_, i) => {
       const name = `${path}[${i}]`;
       const attributes = { id: `off-${path}-${i}`, 'aria-pressed': String(off.includes(name)) };
-      return button('button', () => toggle(name), attributes, i + 1);
+      return button('button', () => toggle(name), { ...attributes, title: name }, i);
     });
     return h('tr', h('th', named(path)), h('td', h('span.segments', buttons)));
   };
@@ -92,7 +104,7 @@ function switching({ record, selection, choose }) {
 function holding({ record, selection, choose }, cells) {
   const last = cells.width - 1;
   const value = number({ id: 'value', step: 0.1, value: 0, 'aria-label': 'value' });
-  const wish = { id: 'held-unit', min: 0, max: last, value: selection.unit, 'aria-label': 'cell' };
+  const wish = { id: 'held-unit', min: 0, max: last, value: unitOf(cells, selection), 'aria-label': 'cell' };
   const unit = number(wish, (found) => choose({ unit: Number(found) }));
   const hold = () => {
     const one = `${cells.path}[${Math.min(last, Number(unit.value))}]=${Number(value.value)}`;

@@ -9,16 +9,17 @@ import { figure, named } from '../words.js';
 /** @import { Line } from '../ask.js' */
 /** @import { Look, Shown, View } from '../main.js' */
 
+/** @type {[string, string, string, string][]} key, name, class and meaning of each column */
 const HEAD = [
-  ['unit', 'unit', ''],
-  ['score', 'held out', 'n'],
-  ['low', '95 % interval', 'n'],
-  ['null', 'null', 'n'],
-  ['q', 'q', 'n'],
-  ['untrained', 'untrained', 'n'],
-  ['last_characters', 'last k', 'n'],
-  ['change', 'effect', 'n'],
-  ['verdict', 'verdict', ''],
+  ['unit', 'unit', '', 'the cell or head that was chosen on the first half'],
+  ['score', 'held out', 'n', 'how well it follows the property on the second half, which had no say in the choice'],
+  ['low', '95 % interval', 'n', 'of the held-out score'],
+  ['null', 'null', 'n', 'what the best of all units reaches in 95 % of the circular shifts: chance'],
+  ['q', 'q', 'n', 'the share of false findings among those at least as sure'],
+  ['untrained', 'untrained', 'n', 'what the best unit of the same model with new weights reaches'],
+  ['last_characters', 'last k', 'n', 'what the last k characters alone tell of the property'],
+  ['change', 'effect', 'n', 'the change of log p, in nats a token, when the unit is held still'],
+  ['failed', 'verdict', '', 'whether it passes every control'],
 ];
 const NOTHING =
   'Choose a property. Every unit is then held against chance (labels shifted in a circle), new weights, the last few ' +
@@ -32,14 +33,8 @@ export const finder = {
   alone: true,
   draw(stage, look) {
     const { run, selection, choose } = look;
-    if (!run.task.continues) {
-      const why = 'The finder reads a long text as it is written. ';
-      const what = `This run is a ${run.task.name}; its heads and cells are under Heads.`;
-      stage.append(state('Only a language model can be searched', why + what));
-      return null;
-    }
     if (!run.properties.length) {
-      stage.append(state('Nothing to search', run.kept || 'This run kept no held-out text to search in.'));
+      stage.append(state('Nothing to search', run.kept || 'This run kept too little held-out text to search in.'));
       return null;
     }
     const { property } = selection;
@@ -106,8 +101,9 @@ function unitOf(row) {
 /** @param {Line} row */
 function nameOf(row) {
   const [path, number] = unitOf(row);
-  const unit = row.head ? `head ${number + 1}, ${row.what}` : `cell ${number}`;
-  return `${row.sign < 0 ? '−' : ''}${named(path)} · ${unit}`;
+  const unit = row.head ? `head ${number}, ${row.what}` : `cell ${number}`;
+  const side = row.side === 'text' ? '' : `${row.side}: `;
+  return `${row.sign < 0 ? '−' : ''}${side}${named(path)} · ${unit}`;
 }
 
 /**
@@ -129,8 +125,8 @@ function sorted(rows, key) {
  * @param {Line} chosen
  */
 function table({ selection: { sort }, choose }, rows, chosen) {
-  const head = HEAD.map(([key, name, kind]) => {
-    const attributes = { class: kind, 'aria-sort': key === sort ? 'descending' : null };
+  const head = HEAD.map(([key, name, kind, title]) => {
+    const attributes = { class: kind, title, 'aria-sort': key === sort ? 'descending' : null };
     return h(
       'th',
       attributes,
@@ -149,7 +145,7 @@ function table({ selection: { sort }, choose }, rows, chosen) {
       { class: row.failed ? 'failing' : '', 'aria-selected': String(row === chosen) },
       h(
         'td',
-        button('button.link', () => choose({ found: row.unit }), nameOf(row)),
+        button('button.link', () => choose({ found: row.unit }), { title: row.unit }, nameOf(row)),
       ),
       numbers.map((text) => h('td.n', text)),
       h('td', row.failed ? `fails ${row.failed}` : 'passes'),
@@ -163,13 +159,16 @@ function table({ selection: { sort }, choose }, rows, chosen) {
  * @param {Look} look
  * @param {Line} row
  */
-function proof({ choose }, row) {
+function proof({ choose, run, selection }, row) {
   const [path, number] = unitOf(row);
   const text = row.evidence.map((/** @type {[string, number, number]} */ [piece]) => piece).join('');
+  // A text that goes on is shown where the evidence is; what has a source is shown on what it reads now, or an example.
+  const shown = (/** @type {number} */ most) =>
+    run.task.continues ? { text: text.slice(0, most), length: '0' } : { text: selection.text || run.examples[0] || '' };
   const open = () =>
     row.head
-      ? choose({ view: 'map', layer: path, head: String(number), text: text.slice(0, 300), length: '0' })
-      : choose({ view: 'ribbon', ink: 'cell', cells: path, unit: number, text: text.slice(0, 600), length: '0' });
+      ? choose({ view: 'map', layer: path, head: String(number), ...shown(300) })
+      : choose({ view: 'ribbon', ink: 'cell', cells: path, unit: number, ...shown(600) });
   const meaning = 'Held-out text: orange below the unit’s mean, blue above it; what has the property is underlined. ';
   const spans = row.evidence.map((/** @type {[string, number, number]} */ [piece, value, label]) => {
     const line = label > 0 ? 'inset 0 -2px 0 var(--ink)' : 'none';

@@ -10,9 +10,9 @@ import { moved, sideways } from './common.js';
 /** @import { Token } from '../record.js' */
 
 /**
- * colour: of token t, null: none; at: the one that is kept; pick, tip, enter, leave: what happens when one is clicked
+ * colour: of token t, null: none; at: the one that is kept; made: the first that was not given, marked; pick, tip, enter, leave: what happens when one is clicked
  * or pointed at; label: what the text is.
- * @typedef {{colour: (t: number) => Colour | null, at: number | null, pick: (t: number) => void,
+ * @typedef {{colour: (t: number) => Colour | null, at: number | null, made?: number, pick: (t: number) => void,
  *   tip: (t: number) => Part, enter?: (t: number) => void, leave?: () => void, label: string}} Wishes
  */
 
@@ -20,7 +20,7 @@ import { moved, sideways } from './common.js';
  * @param {Token[]} tokens
  * @param {Wishes} wishes
  */
-export function flow(tokens, { colour, at, pick, tip, enter, leave, label }) {
+export function flow(tokens, { colour, at, made = 0, pick, tip, enter, leave, label }) {
   const line = h('div.ribbon.flow', {
     class: tokens.length <= 64 ? 'large' : '',
     id: `flow-${label}`,
@@ -29,6 +29,7 @@ export function flow(tokens, { colour, at, pick, tip, enter, leave, label }) {
     'aria-label': `${label}: left and right move`,
   });
   tokens.forEach((token, t) => {
+    if (made > 0 && t === made) line.append(h('i.made', { title: 'from here on it was written' }));
     line.append(...span(token, t, colour(t), t === at));
   });
   pointed(line, '.t', {
@@ -49,7 +50,7 @@ export function flow(tokens, { colour, at, pick, tip, enter, leave, label }) {
 }
 
 /**
- * A token and what stands around it: the space before a word is not coloured, nor are line ends.
+ * A token and what stands around it: the space before a word is not coloured. A line ends wherever one does in it.
  * @param {Token} token
  * @param {number} t
  * @param {Colour | null} paint
@@ -60,14 +61,12 @@ function span(token, t, paint, kept) {
   const blank = text.match(/^ +(?=\S)/)?.[0] ?? '';
   const seen = text.slice(blank.length);
   const classes = `${kept ? 'at' : ''} ${token.special ? 'invisible' : ''}`;
-  const shown = h(
-    'span.t',
-    { 'data-t': t, class: classes, style: paint && painted(paint) },
-    seen === '\n' ? '⏎' : seen.replaceAll('\n', ''),
-  );
+  const lines = seen.split('\n');
+  const parts = lines.flatMap((line, i) => (i < lines.length - 1 ? [line, '⏎', h('br')] : [line]));
+  const shown = h('span.t', { 'data-t': t, class: classes, style: paint && painted(paint) }, parts);
   const before = token.special && t > 0 ? ' ' : '';
   const behind = token.special && t === 0 ? ' ' : '';
-  return [before, blank, shown, text.endsWith('\n') ? h('br') : '', behind];
+  return [before, blank, shown, behind];
 }
 
 /**

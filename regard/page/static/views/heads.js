@@ -1,6 +1,6 @@
 // Every head, or every cell, as a small picture that can be sorted by what it does.
 
-import { button, choice, segments } from '../controls.js';
+import { button, choice, segments, tick } from '../controls.js';
 import { h } from '../dom.js';
 import { legend, raw, thumbnail } from '../heatmap.js';
 import { list } from '../selection.js';
@@ -52,7 +52,8 @@ function allHeads(stage, look, switches) {
   const sort = selection.sort in SCORES ? selection.sort : '';
   const [title, meaning] = SCORES[sort || 'confidence'];
   const every = record.attention.flatMap(headsOf);
-  if (sort) every.sort((a, b) => b.scores[sort] - a.scores[sort]);
+  const up = selection.turned ? -1 : 1;
+  if (sort) every.sort((a, b) => up * (b.scores[sort] - a.scores[sort]));
   const scale = scaleOf(selection, Math.max(...record.attention.map((one) => one.columns)));
   const sorts = Object.entries(SCORES).map(([key, [name]]) => /** @type {[string, string]} */ ([key, name]));
   const thumb = (/** @type {Head} */ one) => headThumb(look, one, sort, scale);
@@ -61,8 +62,9 @@ function allHeads(stage, look, switches) {
       'div.controls',
       switches,
       choice('sort by', sorts, sort, (value) => choose({ sort: value }), 'sort'),
+      sort && tick('the least first', selection.turned, (value) => choose({ turned: value })),
       chooseScale(look, scale),
-      legend({ scale }),
+      legend({ scale, causal: record.attention.some((one) => one.causal) }),
       sort && h('span', meaning),
     ),
     sort ? h('div.thumbs', every.map(thumb)) : byLayer(record.attention, every, thumb),
@@ -111,22 +113,20 @@ function byLayer(layers, every, thumb) {
  * @param {string} scale
  */
 function headThumb({ selection, choose }, { attention, head, scores: found }, sort, scale) {
-  const { path, rows, columns, grid, causal } = attention;
+  const { path, rows, columns, grid } = attention;
   const name = `${path}[${head}]`;
   const canvas = thumbnail(attention, head, SIDE, scale);
   const oblong = Math.abs(Math.log(columns / rows)) > 1;
   if (!grid) canvas.style.aspectRatio = oblong ? '1' : `${columns} / ${rows}`;
   const at = path === selection.layer && String(head) === selection.head;
   const classes = `${at ? 'at' : ''} ${list(selection.off).includes(name) ? 'off' : ''}`;
-  const layer = named(path)
-    .replace(/self.attention|cross.attention|attention/, '')
-    .replace(/ · $/, '');
   return button(
     'button.thumb',
     () => choose({ view: 'map', layer: path, head: String(head) }),
-    { id: `thumb-${name}`, class: classes, title: `${named(path)}, head ${head + 1}` },
-    h('span.pane', canvas, causal && h('i.hatched')),
-    h('span', `${sort ? layer : 'head'} ${head + 1}`, h('em', figure(found[sort || 'confidence'], 2))),
+    { id: `thumb-${name}`, class: classes, title: name },
+    h('span.pane', canvas),
+    sort && h('small', named(path)),
+    h('span', `head ${head}`, h('em', figure(found[sort || 'confidence'], 2))),
   );
 }
 

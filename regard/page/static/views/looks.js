@@ -5,13 +5,14 @@ import { h } from '../dom.js';
 import { legend } from '../heatmap.js';
 import { film } from '../picture.js';
 import { numberIn } from '../selection.js';
-import { figure, named, short } from '../words.js';
+import { figure, short } from '../words.js';
 import {
   HONEST,
   chooseHead,
   chooseReading,
   headKeys,
   headOf,
+  headTitle,
   ladder,
   largest,
   moved,
@@ -19,6 +20,7 @@ import {
   readingOf,
   scaleOf,
   sideways,
+  titleOf,
 } from './common.js';
 import { flow } from './flow.js';
 
@@ -51,8 +53,12 @@ export function looks(stage, look, attention, switches) {
   stage.append(h('div.columns.wide', h('div', body, h('p.honest', HONEST)), aside));
   const pick = (/** @type {number} */ t) => choose({ from: String(t) });
   texts(body, aside, look, shown, pick);
+  const head = headOf(attention, selection);
+  const value = (/** @type {number} */ t, /** @type {number} */ i) =>
+    attention.masked(t, i) ? '' : weights[t * attention.columns + i].toPrecision(6);
   return {
-    table: () => pairTable('weight', names, (t, i) => weights[t * attention.columns + i].toPrecision(6)),
+    what: `${titleOf(attention)}, ${headTitle(attention, head)}`,
+    table: () => pairTable({ measure: 'weight', attention, head, names }, value),
     key: (key) => {
       if (sideways(key)) pick(moved(kept, sideways(key), attention.rows));
       if (sideways(key)) return true;
@@ -192,7 +198,7 @@ function said({ record, run: { task } }, shown, t) {
   const { attention, names } = shown;
   if (t === null) {
     const hint = 'Point at a token to see where it looked; click to keep it, arrows to walk.';
-    return [h('h3', named(attention.path)), h('p', hint)];
+    return [h('h3', titleOf(attention)), h('p.hint', hint)];
   }
   const row = rowOf(shown, t);
   const most = h('p', `largest weight ${Math.max(...row).toFixed(3)}`);

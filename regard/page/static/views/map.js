@@ -5,20 +5,22 @@ import { h } from '../dom.js';
 import { heatmap, legend } from '../heatmap.js';
 import { film } from '../picture.js';
 import { numberIn } from '../selection.js';
-import { figure, named, short } from '../words.js';
+import { figure, short } from '../words.js';
 import {
   HONEST,
+  attentionOf,
   chooseHead,
   chooseReading,
   chooseScale,
   headKeys,
   headOf,
+  headTitle,
   ladder,
   largest,
-  layerOf,
   pairTable,
   readingOf,
   scaleOf,
+  titleOf,
 } from './common.js';
 import { measured, measures } from './measure.js';
 import { mergeable, merged } from './merging.js';
@@ -37,9 +39,9 @@ import { mergeable, merged } from './merging.js';
 export const map = {
   key: 'map',
   title: 'Map',
-  hint: 'Every row is a look: how the weight of one token is shared out over the others.',
+  hint: 'Every row is one token: how its weight is shared out over the others.',
   draw(stage, look) {
-    const attention = layerOf(look.record, look.selection);
+    const attention = attentionOf(look.record, look.selection);
     if (!attention) {
       const why = `This ${look.run.task.name} keeps what it has read in its cells and never looks back at a token. `;
       stage.append(state('No attention, no map', `${why}Its cells are in the Ribbon and under Heads.`));
@@ -47,17 +49,16 @@ export const map = {
     }
     if (look.selection.measure) return measured(stage, look, attention);
     const shown = shownOf(look, attention);
-    const { grid, causal } = shown;
+    const { grid, causal, head } = shown;
     stage.append(controls(look, shown));
     if (attention.grid && look.record.picture) stage.append(films(look, shown));
     const below = h('p', { style: { 'margin-top': '0.6rem' } }, legend(shown), ' ');
     const left = h('div', h('div.scroller', picture(stage, look, shown)), below, h('p.honest', HONEST));
     stage.append(h('div.columns', left, h('div.aside', inspected(look, shown))));
+    const of = { measure: 'weight', attention, head, names: grid.names };
     return {
-      table: () =>
-        pairTable('weight', grid.names, (t, i) =>
-          causal && i > t ? 'masked' : grid.weights[t * grid.columns + i].toPrecision(6),
-        ),
+      what: `${titleOf(attention)}, ${headTitle(attention, head)}`,
+      table: () => pairTable(of, (t, i) => (causal && i > t ? '' : grid.weights[t * grid.columns + i].toPrecision(6))),
       key: (key) => headKeys(look, attention, key),
     };
   },
@@ -147,16 +148,15 @@ function picture(stage, { selection, choose }, { attention, grid, reading, causa
  */
 function inspected({ record, selection }, { attention, head, grid, reading, at }) {
   const written = attention.from === 'written';
-  const some = head === 'mean' ? `mean of ${attention.heads} heads` : `head ${head + 1}`;
-  const title = `${named(attention.path)}, ${attention.heads === 1 ? 'its one head' : some}`;
+  const title = `${titleOf(attention)}, ${headTitle(attention, head)}`;
   const meaning =
     reading === 'predicted' && written
-      ? 'A row is named by the token that was predicted when the look was made, one after the token fed.'
-      : 'A row is named by the token that was read or fed when the look was made.';
+      ? 'A row is named by the token that was predicted at that step, one after the token fed.'
+      : 'A row is named by the token that was read or fed at that step.';
   const head_ = [h('h3', title), h('p', meaning)];
   if (!at || at[0] >= grid.rows) {
     const hint = 'Hover for numbers; click a cell to keep its row here.';
-    return [head_, h('p', { style: { 'margin-top': '0.8rem' } }, hint)];
+    return [head_, h('p.hint', { style: { 'margin-top': '0.8rem' } }, hint)];
   }
   const row = grid.weights.subarray(at[0] * grid.columns, (at[0] + 1) * grid.columns);
   const from = h('h3', 'from ', h('span.token', short(grid.names.rows[at[0]].text, 20)));

@@ -9,8 +9,8 @@ import { short } from '../words.js';
 
 /**
  * size: the number drawn darkest; weights: shares of 1, on the scale of maps; causal: what a row could not see is
- * masked; fresh: the row that is new.
- * @typedef {{rows: string[], columns: string[], size?: number, weights?: boolean, causal?: boolean,
+ * masked, shift: by how much the first row is further along than the first column; fresh: the row that is new.
+ * @typedef {{rows: string[], columns: string[], size?: number, weights?: boolean, causal?: boolean, shift?: number,
  *   fresh?: number}} Wishes
  */
 
@@ -20,11 +20,13 @@ import { short } from '../words.js';
  * @param {Matrix} values
  * @param {Wishes} wishes
  */
-export function matrix(title, about, values, { rows, columns, size = 1, weights = false, causal = false, fresh = -1 }) {
+export function matrix(title, about, values, wishes) {
+  const { rows, columns, size = 1, weights = false, causal = false, shift = 0, fresh = -1 } = wishes;
+  const hidden = (/** @type {number} */ t, /** @type {number} */ i) => causal && i > t + shift;
   const head = columns.map((name) => h('th', { scope: 'col' }, short(name, 7)));
   const cell = (/** @type {number} */ value, /** @type {number} */ t, /** @type {number} */ i) => {
     if (value === -Infinity) return h('td.masked', { title: 'masked' }, '−∞');
-    if (causal && i > t) return h('td.masked', { title: 'masked' }, '0');
+    if (hidden(t, i)) return h('td.masked', { title: 'masked' }, '0');
     return number(value, weights ? weightColour(value) : signed(value, size), t === fresh);
   };
   const body = values.map((row, t) =>

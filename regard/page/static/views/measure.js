@@ -4,11 +4,11 @@ import { plain } from '../ask.js';
 import { choice, state } from '../controls.js';
 import { h } from '../dom.js';
 import { heatmap, legend, tipOf } from '../heatmap.js';
-import { chooseHead, headKeys, headOf, pairTable } from './common.js';
+import { chooseHead, headKeys, headOf, headTitle, pairTable, titleOf } from './common.js';
 
 /** @import { Grid } from '../heatmap.js' */
 /** @import { Looked, Shown } from '../main.js' */
-/** @import { Attention } from '../record.js' */
+/** @import { Attention, Record } from '../record.js' */
 /** @import { Matrix } from '../tensors.js' */
 
 /** @type {{[key: string]: [string, string]}} */
@@ -27,6 +27,15 @@ export function measures({ selection, choose }) {
 }
 
 /**
+ * What is asked for all measures of an attention layer, or of several: about the answer that is shown.
+ * @param {Record} record
+ * @param {Attention} attention
+ */
+export function measureQuestion(record, attention) {
+  return { ...record.asked, head: `${attention.path}[0]` };
+}
+
+/**
  * @param {HTMLElement} stage
  * @param {Looked} look
  * @param {Attention} attention
@@ -37,9 +46,10 @@ export function measured(stage, look, attention) {
   const place = h('div', h('p.note', 'Computing…'));
   stage.append(h('div.controls', chooseHead(look, attention), measures(look)), place);
   const [name, meaning] = MEASURES[selection.measure] ?? [selection.measure, ''];
+  const head = headOf(attention, selection);
   /** @type {Grid | null} */
   let grid = null;
-  plain('/api/attribution', { ...look.record.asked, head: `${attention.path}[0]` })
+  plain('/api/attribution', measureQuestion(look.record, attention))
     .then((found) => {
       const heads = found[selection.measure];
       if (!heads) {
@@ -47,17 +57,17 @@ export function measured(stage, look, attention) {
         place.replaceChildren(state('It does not apply here', why));
         return;
       }
-      const head = headOf(attention, selection);
       grid = gridOf(attention, heads.length > 1 && head !== 'mean' ? [heads[head]] : heads);
       place.replaceChildren(...drawn(grid, attention, stage.clientWidth - 60), h('p.note', `${meaning}.`));
       place.append(h('p.honest', 'none of these is the reason for an answer'));
     })
     .catch((error) => place.replaceChildren(state('That did not work', error.message, 'wrong')));
+  const masked = (/** @type {number} */ t, /** @type {number} */ i) => attention.causal && i > t;
+  const value = (/** @type {number} */ t, /** @type {number} */ i) =>
+    masked(t, i) || !grid ? '' : grid.weights[t * grid.columns + i];
   return {
-    table: () =>
-      grid
-        ? pairTable(selection.measure, grid.names, (t, i) => grid?.weights[t * grid.columns + i] ?? '')
-        : [['from', 'to', selection.measure]],
+    what: `${name}, ${titleOf(attention)}, ${headTitle(attention, head)}`,
+    table: () => pairTable({ measure: name, attention, head, names: grid?.names ?? { rows: [], columns: [] } }, value),
     key: (key) => headKeys(look, attention, key),
   };
 }

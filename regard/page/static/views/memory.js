@@ -6,7 +6,7 @@ import { choice, state, tick } from '../controls.js';
 import { h } from '../dom.js';
 import { named, short } from '../words.js';
 
-/** @import { Run } from '../ask.js' */
+/** @import { Question, Run } from '../ask.js' */
 /** @import { Curve } from '../chart.js' */
 /** @import { Looked, View } from '../main.js' */
 /** @import { Cells } from '../record.js' */
@@ -30,7 +30,7 @@ export const memory = {
     curvesOf(look, all ? [run, ...others] : [run])
       .then((curves) => {
         found = curves;
-        place.replaceChildren(...drawn(curves, all));
+        place.replaceChildren(...drawn(curves, all, record.attention.length > 0));
       })
       .catch((error) =>
         place.replaceChildren(state('No gradients', error.message, offline || run.kept ? '' : 'wrong')),
@@ -42,20 +42,31 @@ export const memory = {
 };
 
 /**
- * A curve for each place of one run; of several, for the last place of each.
+ * A curve for each place of one run; of several, for the last place of each: each run on the answer that is shown.
  * @param {Looked} look
  * @param {Run[]} some
  */
 async function curvesOf(look, some) {
-  const { length, temperature, seed, ...asked } = look.question();
   const answers = await Promise.all(
     some.map(async (one) => {
-      const made = await lines('/api/gradients', { ...asked, run: look.runs.indexOf(one) }, () => {});
+      const made = await lines('/api/gradients', askedOf(look, one), () => {});
       const places = made.filter((line) => line.path && (some.length === 1 || line.last));
       return places.map(({ path, values }) => ({ name: some.length > 1 ? one.name : label(path), values }));
     }),
   );
   return answers.flat();
+}
+
+/**
+ * What is asked: about the answer that is shown; of another run, about the same wording in its own tokens.
+ * @param {Looked} look
+ * @param {Run} one
+ * @returns {Question}
+ */
+export function askedOf({ record, run, runs }, one) {
+  if (one === run) return record.asked;
+  const { said, off, held, ...rest } = record.asked;
+  return { ...rest, run: runs.indexOf(one), wording: record.wording };
 }
 
 /** @param {string} path */
@@ -66,15 +77,16 @@ function label(path) {
 /**
  * @param {Curve[]} curves
  * @param {boolean} several
+ * @param {boolean} attention
  */
-function drawn(curves, several) {
+function drawn(curves, several, attention) {
   const axes = { across: 'k tokens before the loss', up: '‖∂loss / ∂h‖', log: true };
-  const meaning = several
-    ? 'For each run, the last place from which anything comes back over time.'
-    : 'Behind the last attention a position speaks for itself alone: where a curve is missing, the gradient is ' +
-      'exactly zero from k = 1 on.';
+  const alone =
+    'Behind the last attention a position speaks for itself alone: where a curve is one point, the gradient is ' +
+    'exactly zero from k = 1 on.';
+  const meaning = several ? 'For each run, the last place from which anything comes back over time.' : alone;
   const figure = curves.length ? chart({ curves, ...axes }) : h('p.note', 'No hidden state to follow.');
-  return [figure, h('p.note', meaning)];
+  return [figure, (several || attention) && h('p.note', meaning)].filter((one) => one !== false);
 }
 
 /**

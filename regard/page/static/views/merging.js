@@ -20,14 +20,6 @@ function groups(tokens) {
 }
 
 /**
- * The words of some tokens as texts; what lies between them stands alone.
- * @param {Token[]} tokens
- */
-export function wordsOf(tokens) {
-  return groups(tokens).map((one) => one.text);
-}
-
-/**
  * Whether there are words of several tokens.
  * @param {Token[]} tokens
  */

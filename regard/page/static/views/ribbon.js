@@ -2,7 +2,7 @@
 
 import { segments } from '../controls.js';
 import { activity } from './activity.js';
-import { cellsOf, layerOf } from './common.js';
+import { attentionOf, cellsOf } from './common.js';
 import { looks } from './looks.js';
 
 /** @import { View } from '../main.js' */
@@ -14,7 +14,7 @@ export const ribbon = {
   hint: 'The text itself, coloured by one cell or by where a token looked.',
   draw(stage, look) {
     const { record, selection, choose, run } = look;
-    const attention = layerOf(record, selection);
+    const attention = attentionOf(record, selection);
     const cells = cellsOf(record, selection);
     if (!attention && cells) return activity(stage, look, cells, null);
     if (attention && !cells) return looks(stage, look, attention, null);

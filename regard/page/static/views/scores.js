@@ -1,5 +1,7 @@
 // What a head does over one text, as numbers.
 
+import { spreadOf } from './common.js';
+
 /** @import { Attention } from '../record.js' */
 
 /** @typedef {{[name: string]: number}} Scores */
@@ -78,8 +80,7 @@ export const MEASURES = { '': 'order', spread: 'spread', largest: 'largest', sat
  * @returns {Scores}
  */
 export function cellScores(values, gate) {
-  const mean = values.reduce((a, b) => a + b, 0) / values.length;
-  const spread = Math.sqrt(values.reduce((a, b) => a + (b - mean) ** 2, 0) / values.length);
+  const spread = spreadOf(values);
   const near = values.filter((v) => (gate ? v < 0.1 || v > 0.9 : Math.abs(v) > 0.9));
   return { spread, largest: Math.max(...values.map(Math.abs)), saturated: near.length / values.length };
 }

@@ -4,9 +4,9 @@ import { h, hideTip, s, showTip } from '../dom.js';
 import { figure, short } from '../words.js';
 
 /** @import { Looked } from '../main.js' */
-/** @import { Node, Record } from '../record.js' */
+/** @import { Node, Record, Token } from '../record.js' */
 
-const [ACROSS, DOWN] = [112, 19]; // pixels between steps, and between lines
+const [ACROSS, DOWN] = [138, 19]; // pixels between steps, and between lines
 const NEAREST = 2; // pruned ones that are drawn beside the answer
 
 /**
@@ -18,7 +18,8 @@ const NEAREST = 2; // pruned ones that are drawn beside the answer
 export function tree(look) {
   const { record } = look;
   const nodes = grown(record.tree);
-  markAnswer(record, nodes);
+  const begun = look.selection.answer ? look.selection.answer.split(',').length : 0;
+  markAnswer(record.answer.slice(begun), nodes);
   const useful = nodes.filter((node) => node.fate !== 'pruned' || near(node, nodes));
   const lines = placed(useful);
   const deepest = Math.max(...useful.map((node) => node.depth));
@@ -57,14 +58,13 @@ function roots(nodes) {
 }
 
 /**
- * Marks the answer's own path: its tokens from the first that the tree covers.
- * @param {Record} record
+ * Marks the answer's own path: its tokens behind those that were chosen for it, which no search considered.
+ * @param {Token[]} answer
  * @param {Placed[]} nodes
  */
-function markAnswer({ written, calls }, nodes) {
-  const covered = Math.min(written.length - 1, Math.max(...nodes.map((node) => node.depth)) + 1, calls.length);
+function markAnswer(answer, nodes) {
   let level = roots(nodes);
-  for (const { id } of written.slice(written.length - covered)) {
+  for (const { id } of answer) {
     const same = level.filter((node) => node.token === id);
     const next = same.find((node) => node.fate !== 'pruned') ?? same[0];
     if (!next) return;
@@ -117,7 +117,7 @@ function edge(record, node) {
   const [x, y] = at(node);
   const { before } = node;
   const letters = before ? short(record.name(before.token), 9).length : 0;
-  const [px, py] = before ? [at(before)[0] + 8 * Math.min(9, letters), at(before)[1]] : [8, 14];
+  const [px, py] = before ? [at(before)[0] + 8 * Math.min(9, letters) + 34, at(before)[1]] : [8, 14];
   const middle = (px + x) / 2;
   const d = `M${px} ${py - 4}C${middle} ${py - 4} ${middle} ${y - 4} ${x - 5} ${y - 4}`;
   return s('path.edge', { class: `${node.best ? 'best' : ''} ${node.fate}`, d });
@@ -141,7 +141,7 @@ function mark({ record, choose, selection, run }, node) {
       onpointermove: (event) => showTip(event.clientX, event.clientY, h('b', name), h('div', cost)),
       onpointerleave: hideTip,
     },
-    s('text', { x, y }, short(name, 9)),
+    s('text', { x, y }, short(name, 9), s('tspan.faint', { dx: 5 }, Math.exp(node.log).toFixed(2))),
     node.fate === 'finished' && s('circle', { cx: x - 10, cy: y - 4, r: 2.5, fill: 'var(--accent)' }),
   );
 }

@@ -2,7 +2,7 @@
 
 import { segments } from '../controls.js';
 import { h } from '../dom.js';
-import { layerOf } from './common.js';
+import { oneLayer } from './common.js';
 import { small } from './small_layer.js';
 import { ownHead } from './own_head.js';
 
@@ -22,7 +22,7 @@ export const workbench = {
   alone: true,
   draw(stage, /** @type {Look} */ look) {
     const { record, selection } = look;
-    const own = record && layerOf(record, selection);
+    const own = record && oneLayer(record, selection.layer);
     const found = settings(selection.bench);
     const set = { ...found, source: own && found.source === 'own' ? 'own' : 'small' };
     const change = (/** @type {Partial<Settings>} */ changes) =>
