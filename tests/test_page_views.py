@@ -15,7 +15,7 @@ NOT_HERE = {
     ("rnn", "map"): "No attention, no map",
     ("rnn", "heads"): "has no heads, since it never looks back: here are its cells",
     ("lstm", "map"): "No attention, no map",
-    ("classifier", "finder"): "Only a language model can be searched",
+    ("classifier", "finder"): "This run kept too little held-out text to search in",
     ("classifier", "decode"): "A classifier decodes nothing: it reads the whole text and says one class at once",
 }
 

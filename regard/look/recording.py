@@ -103,7 +103,7 @@ def of_reading(model: Model, tokenizers: Tokenizers, text: str, wishes: Recordin
 def sequence(tokenizer: Tokenizer, ids: list[int], text: str = "") -> Sequence:
     """Tokens with their names, bytes and places. Where a text is behind a start token or none, its unknown words keep
     their faces."""
-    faces = tokenizer.faces(text)
+    faces = tokenizer.faces(text) if text else []
     first = int(ids[0] == START)
     found, begin = [], 0
     for place, (token, piece) in enumerate(zip(ids, tokenizer.pieces(ids), strict=True)):
@@ -138,7 +138,7 @@ def _regions(count: int, picture: UInt8[Tensor, "3 Y X"]) -> Sequence:
 
 def _given(writer: Tokenizer, wishes: Recording) -> list[int]:
     """What it is made to say, as tokens or as text; nothing where it speaks for itself."""
-    return writer.check(wishes.said) or writer.encode(wishes.answer)
+    return writer.check(wishes.said) or (writer.encode(wishes.answer) if wishes.answer else [])
 
 
 def _answer(

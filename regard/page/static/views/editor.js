@@ -107,8 +107,9 @@ function holding({ record, selection, choose }, cells) {
   const wish = { id: 'held-unit', min: 0, max: last, value: unitOf(cells, selection), 'aria-label': 'cell' };
   const unit = number(wish, (found) => choose({ unit: Number(found) }));
   const hold = () => {
-    const one = `${cells.path}[${Math.min(last, Number(unit.value))}]=${Number(value.value)}`;
-    choose({ held: [...list(selection.held), one].join(';') });
+    const which = Math.min(last, Number(unit.value));
+    const one = `${cells.path}[${which}]=${Number(value.value)}`;
+    choose({ held: [...list(selection.held), one].join(';'), unit: which });
   };
   return h(
     'section.section',
