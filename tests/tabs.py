@@ -22,7 +22,7 @@ MARKS = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-VIEWS = ("ribbon", "map", "heads", "finder", "memory", "decode", "workbench", "compare")
+VIEWS = ("model", "ribbon", "map", "heads", "finder", "memory", "decode", "workbench", "compare")
 ALONE = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",

@@ -115,7 +115,7 @@ def test_other_measures_and_the_workbench_are_of_the_same_answer(tab):
     tab.page.click("text=this run")
     tab.page.wait_for_selector("table.matrix:has(caption:has-text('softmax'))")
     shown = tab.page.locator("table.matrix:has(caption:has-text('softmax')) tbody th").all_inner_texts()
-    assert shown == rows[:8]
+    assert shown[: len(rows)] == rows[:8]
 
 
 # Walking
@@ -155,7 +155,7 @@ def test_a_walk_by_keyboard_alone(tab):
     for number, view in enumerate(VIEWS, 1):
         press(str(number))
         tab.page.wait_for_selector(f"#view-{view}[aria-current=page]")
-    press("2")
+    press("3")
     press("ArrowRight")  # from the mean to the first head
     assert "head=0" in tab.page.url
     tab.page.focus("#grip")
@@ -164,7 +164,7 @@ def test_a_walk_by_keyboard_alone(tab):
     assert "from=2" in tab.page.url
     assert "to=1" in tab.page.url
     assert tab.page.evaluate("document.activeElement.id") == "grip"  # one goes on from where one was
-    press("1")
+    press("2")
     unit = tab.page.input_value("#unit") if tab.page.locator("#unit").count() else "0"
     press("ArrowDown")
     assert tab.page.input_value("#unit") == str(int(unit) + 1)

@@ -47,12 +47,21 @@ def test_what_is_wrong_is_drawn(tab):
     tab.wrong = [one for one in tab.wrong if "422" not in one]  # the browser's own note of it
 
 
-def test_nothing_yet_is_drawn_too(tab):
+def test_it_opens_with_the_model_on_a_held_out_example(tab, runs):
     tab.open()
-    assert "Nothing to look at yet" in tab.text("#figure")
+    assert tab.page.locator("#view-model[aria-current=page]").count() == 1
+    assert tab.page.input_value("#text").strip()
+    assert tab.page.locator("svg.model image").count() >= 3  # two layers and the embedding, with their numbers
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_without_a_text_there_are_examples_to_take(tab, text):
+    tab.open("rnn-attention", view="map", text="one two")
+    tab.page.fill("#text", text)
+    tab.page.press("#text", "Enter")
+    tab.until("document.querySelector('#figure').innerText.includes('Nothing to look at yet')")
     tab.page.locator(".examples button").first.click()
-    tab.ready()
-    tab.page.wait_for_selector("#save-svg")
+    tab.page.wait_for_selector("#grip")
 
 
 def test_a_small_screen_needs_no_scrolling_sideways(tab):

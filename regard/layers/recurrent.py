@@ -31,7 +31,7 @@ class Recurrent(Layer[Cells]):
         self.width = width
         self.W_hx = nn.Linear(inputs, self.gates * width)
         self.W_hh = nn.Linear(width, self.gates * width)
-        self.hidden = Tap("B T D", "hidden")
+        self.hidden = Tap("B T D", "hidden", carried=True)
         for block in self.W_hh.weight.data.split(width):
             nn.init.orthogonal_(block)  # keeps the length of h, and of gradients, over many steps (Saxe et al. 2014)
         nn.init.zeros_(self.W_hx.bias)
@@ -138,7 +138,7 @@ class LSTM(Recurrent):
     def __init__(self, inputs: int, width: int) -> None:
         super().__init__(inputs, width)
         self.input_gate, self.forget_gate, self.output_gate = (Tap("B T D", "gate") for _ in range(3))
-        self.candidate, self.cells = Tap("B T D", "candidate"), Tap("B T D", "cells")
+        self.candidate, self.cells = Tap("B T D", "candidate"), Tap("B T D", "cells", carried=True)
         # A new LSTM remembers: a forget gate near ½ would lose everything within a few steps (Jozefowicz 2015).
         nn.init.ones_(self.W_hx.bias.data[width : 2 * width])
 

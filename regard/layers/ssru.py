@@ -22,7 +22,7 @@ class SSRU(nn.Module):
         self.width = width
         self.W_f, self.W = nn.Linear(width, width), nn.Linear(width, width, bias=False)
         self.forget_gate, self.candidate = Tap("B T D", "gate"), Tap("B T D", "candidate")
-        self.cells = Tap("B T D", "cells")
+        self.cells = Tap("B T D", "cells", carried=True)
 
     def start(self, batch: int, source: Encoded | None) -> Float[Tensor, "B D"]:
         return self.W_f.weight.new_zeros(batch, self.width)

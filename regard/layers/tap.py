@@ -32,16 +32,21 @@ class Tap(nn.Module):
     `axes` names the tensor's axes, e.g. "B H T S". T runs over the tokens of the sequence `rows`, S over those of
     `columns`: what is written, or the source that an encoder reads. Nobody who looks has to guess it from a path.
 
+    `carried`: what passes at a position is handed on to the next one: the arrows along time of a recurrence.
+
     A layer asks `listening(self)`: if nobody does, it takes its fused kernel and never calls its taps.
     """
 
-    def __init__(self, axes: str, role: Role, *, columns: str = "", filler: float = 0.0) -> None:
+    def __init__(
+        self, axes: str, role: Role, *, columns: str = "", filler: float = 0.0, carried: bool = False
+    ) -> None:
         super().__init__()
         self.axes = axes.split()
         self.role = role
         self.rows = WRITTEN if "T" in self.axes else ""
         self.columns = columns
         self.filler = filler  # what stands for positions that a step could not see yet
+        self.carried = carried
         self.from_the_end = False  # True inside a layer that reads its input from the last token to the first
 
     def forward(self, value: Tensor) -> Tensor:

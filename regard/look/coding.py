@@ -61,6 +61,7 @@ def _parts(record: Record, exact: bool) -> tuple[dict[str, Tensor], dict[str, st
         tensors[name] = {
             "axes": seen.axes, "role": seen.role, "layer": layer_of(name), "rows": seen.rows, "columns": seen.columns,
             "reading": seen.reading, "causal": seen.causal, "coding": coding, "group": seen.group * seen.attention,
+            "carried": seen.carried, "from_the_end": seen.from_the_end,
         }  # fmt: skip
     header = {
         "version": VERSION,
@@ -117,6 +118,8 @@ def _record(header: dict[str, Any], blobs: dict[str, Tensor]) -> Record:
             about.get("role") or ROLES.get(last := name.rpartition(".")[2], last),
             about["rows"],
             about["columns"],
+            about.get("carried", False),
+            about.get("from_the_end", False),
         )
     return Record(
         header["kind"],

@@ -69,6 +69,10 @@ class Seen:
     """The sequence whose tokens T runs over; empty: there is no T."""
     columns: str = ""
     """The sequence whose tokens S runs over; empty: there is no S."""
+    carried: bool = False
+    """Whether each position hands it on to the next: the arrows along time."""
+    from_the_end: bool = False
+    """Whether it runs from the last token to the first."""
 
     @property
     def attention(self) -> bool:

@@ -210,7 +210,8 @@ def _record(
 def _seen(path: str, seen: Trace) -> Seen:
     """What passed at a tap, less its batch axis."""
     tap = seen.taps[path]
-    return Seen(seen[path][0].float().cpu(), tuple(tap.axes[1:]), tap.role, tap.rows, tap.columns)
+    values = seen[path][0].float().cpu()
+    return Seen(values, tuple(tap.axes[1:]), tap.role, tap.rows, tap.columns, tap.carried, tap.from_the_end)
 
 
 class BeamTree:

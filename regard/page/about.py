@@ -23,7 +23,6 @@ def about(task: Task) -> dict[str, Any]:
             "labels": task.labels,
             "each": task.each,
             "beam": 1 if continues else Search.beam,
-            "view": "ribbon" if continues else "map",
         },
         "special": SPECIAL,
     }

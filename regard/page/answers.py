@@ -72,7 +72,7 @@ class Answers:
         run = self._run(asked)
         wishes = Recording(
             beam=asked.beam, length=asked.length, begin=asked.answer, said=asked.said, answer=asked.wording, top=TOP,
-            paths=_inner(run.model, asked.head),
+            paths=_besides(run.model, asked.head),
         )  # fmt: skip
         picture = self._picture(run, asked)
         return run.record(asked.text if picture is None else picture, wishes)
@@ -271,7 +271,8 @@ def _examples(run: Run) -> list[str]:
         return []
 
 
-def _inner(model: Model, head: str) -> tuple[str, ...]:
-    """The taps that show how a head came to its weights: all of its layer."""
+def _besides(model: Model, head: str) -> tuple[str, ...]:
+    """What a record holds here besides the usual: embeddings and units; of a head's layer, how it came to its weights."""
     layer = head.partition("[")[0]
-    return tuple(path for path in taps_of(model) if layer_of(path) == layer) if head else ()
+    taps = taps_of(model).items()
+    return tuple(path for path, tap in taps if tap.role in ("embedding", "units") or (head and layer_of(path) == layer))

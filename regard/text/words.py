@@ -59,7 +59,10 @@ class Words(Learnt):
         """A word that is not known, with the sign of such words behind it."""
         known = (self._id.get(token) for token in split(text))
         each = zip(known, split(text), strict=True)
-        return [f"{token.strip()}{UNKNOWN_WORD}" if number is None else self.label(number) for number, token in each]
+        return [
+            f"{token.strip().removesuffix(UNKNOWN_WORD)}{UNKNOWN_WORD}" if number is None else self.label(number)
+            for number, token in each
+        ]
 
     def pieces(self, ids: Iterable[int]) -> list[bytes]:
         """A space comes with the token after it, so that nothing is taken back when a text ends."""

@@ -8,9 +8,9 @@
  * name: what people call the model; verb: what it does with what it reads; reads: what that is;
  * continues: whether it goes on with what it reads, which is then part of what is written;
  * steps: whether it writes token by token, so that there is a beam; else it says all `labels` at once,
- * each: one for each token; beam: how many hypotheses are usual; view: which one is opened first.
+ * each: one for each token; beam: how many hypotheses are usual.
  * @typedef {{name: string, verb: string, reads: 'text' | 'picture', continues: boolean, steps: boolean,
- *   labels: string, each: boolean, beam: number, view: string}} Task
+ *   labels: string, each: boolean, beam: number}} Task
  *
  * `kept`: of a saved record without its run, what is said where the model would be asked; `text`: what it read.
  * @typedef {{name: string, path: string, task: Task, special: Special, kept: string, text?: string,

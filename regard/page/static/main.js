@@ -1,4 +1,4 @@
-// The shell: what is looked at, the eight views on one selection, the keyboard.
+// The shell: what is looked at, the nine views on one selection, the keyboard.
 
 import { runs as askRuns, gaveUp, offline, savedAddress } from './ask.js';
 import { answer, compose } from './composer.js';
@@ -15,6 +15,7 @@ import { finder } from './views/finder.js';
 import { heads } from './views/heads.js';
 import { map } from './views/map.js';
 import { memory } from './views/memory.js';
+import { model } from './views/model.js';
 import { ribbon } from './views/ribbon.js';
 import { workbench } from './views/workbench.js';
 
@@ -40,7 +41,7 @@ import { workbench } from './views/workbench.js';
  */
 
 /** @type {View[]} */
-const VIEWS = [ribbon, map, heads, finder, memory, decode, workbench, compare];
+const VIEWS = [model, ribbon, map, heads, finder, memory, decode, workbench, compare];
 
 /** @type {Look} */
 const look = {
@@ -57,6 +58,8 @@ const look = {
   question: () => questionOf(look.runs, look.selection),
   recordFor: (asked) => recordFor(look.runs, asked),
 };
+const OPENING = 60; // characters of a long text to begin with
+
 /** @type {Shown | null} */
 let shown = null; // what the view gave back
 /** @type {AbortController | null} */
@@ -80,6 +83,7 @@ async function begin() {
     return;
   }
   shell();
+  beginWith();
   addEventListener('hashchange', () => {
     look.selection = read(location.hash);
     update();
@@ -91,6 +95,21 @@ async function begin() {
     draw();
   });
   update();
+}
+
+/** Where nothing was asked for, there is something to see at once: the beginning of the first held-out example. */
+function beginWith() {
+  const run = look.runs[look.selection.run] || look.runs[0];
+  const [first = ''] = run.examples.filter((text) => text.trim());
+  if (look.selection.text || offline || run.kept || !first) return;
+  const text = run.task.continues
+    ? (first
+        .slice(0, OPENING)
+        .match(/^[\s\S]*\s(?=\S)/)?.[0]
+        .trimEnd() ?? first)
+    : first;
+  look.selection = { ...look.selection, text };
+  history.replaceState(null, '', written(look.selection));
 }
 
 /** @param {unknown} error */
@@ -141,7 +160,7 @@ function fail(why) {
 async function update() {
   look.run = look.runs[look.selection.run] || look.runs[0];
   const { selection, run } = look;
-  if (!VIEWS.some((view) => view.key === selection.view)) selection.view = run.task.view;
+  if (!VIEWS.some((view) => view.key === selection.view)) selection.view = VIEWS[0].key;
   compose(look, parts.run, parts.composer);
   navigation();
   const asked = look.question();
@@ -202,7 +221,7 @@ function shell() {
   const where = offline
     ? 'A saved page: it holds what was shown when it was saved.'
     : 'Everything here is computed on this machine; nothing leaves it.';
-  const hints = h('span', h('kbd', '1–8'), ' views  ', h('kbd', '/'), ' text  ', h('kbd', '?'), ' all keys');
+  const hints = h('span', h('kbd', '1–9'), ' views  ', h('kbd', '/'), ' text  ', h('kbd', '?'), ' all keys');
   clear(byId('page')).append(
     h('header.top', h('h1.mark', 'regard'), parts.run, h('div.right', dark, help)),
     parts.composer,
@@ -315,7 +334,7 @@ function caption() {
 }
 
 const KEYS = [
-  ['1 – 8', 'the views'],
+  ['1 – 9', 'the views'],
   ['/', 'the text'],
   ['arrows', 'move: through tokens, cells, heads or a map'],
   ['[ and ]', 'the layer before, the next one'],

@@ -21,8 +21,9 @@ import { Broken, readTensors } from './blobs.js';
  * @typedef {'fed' | 'predicted'} Reading
  *
  * What passed at one tap: what it is, and of which layer. Axes: H heads, T rows, S columns, D cells.
+ * `carried`: each position hands it on to the next; `from_the_end`: from the last token to the first.
  * @typedef {{axes: string[], role: string, layer: string, rows: Side, columns: Side | '', reading: Reading,
- *   causal: boolean, coding: 'root' | 'exact', group: 'cross' | 'self' | 'encoder' | ''}} Seen
+ *   causal: boolean, carried?: boolean, from_the_end?: boolean, coding: 'root' | 'exact', group: 'cross' | 'self' | 'encoder' | ''}} Seen
  *
  * One call of the model: so many positions were computed, so many reused; the bytes of the state behind it.
  * @typedef {{computed: number, reused: number, bytes: number}} Call
@@ -332,9 +333,18 @@ export class Cells {
     this.over = about.rows;
     this.layer = about.layer;
     this.role = about.role;
+    this.carried = about.carried ?? false;
+    this.backwards = about.from_the_end ?? false;
     this.blob = record.blob(`seen.${path}`);
     this.steps = this.blob.shape[0];
     this.width = this.blob.shape[1];
+  }
+
+  /** The largest of its numbers, whatever its sign. */
+  get largest() {
+    let most = 0;
+    for (const x of this.blob.data) if (Math.abs(x) > most) most = Math.abs(x);
+    return most;
   }
 
   /** A gate goes from 0, shut, to 1, open; other cells to both sides of 0. */

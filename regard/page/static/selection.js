@@ -14,6 +14,8 @@ const USUAL = {
   held: '', // cells that are held
   // what is shown of it
   view: '',
+  step: '', // of the model: the position that is being computed
+  direction: '', // backwards: where the loss reaches
   layer: '', // of attention
   head: 'mean',
   from: '',
