@@ -20,7 +20,7 @@ FAMILIES = {
     "lstm": "lm-lstm",
     "rnn-attention": "seq2seq-rnn-attention",
     "transformer-lm": "lm-transformer",
-    "transformer-seq2seq": "seq2seq-transformer",
+    "transformer-seq2seq": "seq2seq-transformer-deep",
     "captioner": "",
     "classifier": "classifier-lstm",
 }

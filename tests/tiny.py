@@ -39,6 +39,7 @@ MODELS = {
     "lm-transformer": LanguageModel(BLOCKS),
     **{f"seq2seq-{kind}-attention": Seq2Seq(layer, layer) for kind, layer in CELLS.items()},
     "seq2seq-transformer": Seq2Seq(BLOCKS, BLOCKS),
+    "seq2seq-transformer-deep": Seq2Seq(*[Transformer(width=16, layers=2, heads=2, dropout=0.1)] * 2),
     "classifier-lstm": Classifier(CELLS["lstm"]),
     "classifier-transformer": Classifier(BLOCKS, pooling="stop"),
     "tagger-rnn": Tagger(CELLS["rnn"]),

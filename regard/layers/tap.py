@@ -37,9 +37,7 @@ class Tap(nn.Module):
     A layer asks `listening(self)`: if nobody does, it takes its fused kernel and never calls its taps.
     """
 
-    def __init__(
-        self, axes: str, role: Role, *, columns: str = "", filler: float = 0.0, carried: bool = False
-    ) -> None:
+    def __init__(self, axes: str, role: Role, *, columns: str = "", filler: float = 0.0, carried: bool = False) -> None:
         super().__init__()
         self.axes = axes.split()
         self.role = role

@@ -54,7 +54,9 @@ def of_text(model: Model, tokenizers: Tokenizers, text: str, wishes: Recording =
         made = [int(token) for token in stream(model, fed, model.start(), argmax, Bounds(limit=limit))]
     made = made if known else [*wishes.begin, *made]
     passed = _pass(model, None, read, made, wishes)
-    return _record("language model", {WRITTEN: sequence(tokenizer, [*read, *made], text)}, passed, tokenizer, tree.nodes)
+    return _record(
+        "language model", {WRITTEN: sequence(tokenizer, [*read, *made], text)}, passed, tokenizer, tree.nodes
+    )
 
 
 def of_translation(model: Model, tokenizers: Tokenizers, line: str, wishes: Recording = RECORDING) -> Record:

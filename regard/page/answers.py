@@ -272,7 +272,7 @@ def _examples(run: Run) -> list[str]:
 
 
 def _besides(model: Model, head: str) -> tuple[str, ...]:
-    """What a record holds here besides the usual: embeddings and units; of a head's layer, how it came to its weights."""
+    """What a record holds besides the usual: embeddings and units; of a head's layer, how it came to its weights."""
     layer = head.partition("[")[0]
     taps = taps_of(model).items()
     return tuple(path for path, tap in taps if tap.role in ("embedding", "units") or (head and layer_of(path) == layer))

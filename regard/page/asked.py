@@ -54,7 +54,9 @@ class Question(Settings):
         if self.beam > 16:
             raise UserError(f"beam must be at most 16 here, found {self.beam}")
         if len(self.wording) > LONGEST:
-            raise UserError(f"an answer has at most {LONGEST:,} characters here, found {len(self.wording):,}; shorten it")
+            raise UserError(
+                f"an answer has at most {LONGEST:,} characters here, found {len(self.wording):,}; shorten it"
+            )
         for name, tokens in (("answer", self.answer), ("said", self.said)):
             if not all(isinstance(token, int) and not isinstance(token, bool) and token >= 0 for token in tokens):
                 raise UserError(f"{name} must be tokens by their number, found {list(tokens)[:8]}")

@@ -65,8 +65,9 @@ def _page(asked: LookCommand) -> int:
     if asked.saved:
         serve(Kept(asked.run), port=asked.port, browser=not asked.no_open)
         return 0
-    runs = [load_run(path, precision=asked.precision) for path in (asked.run, *asked.also)]
-    text = read_text(STANDARD) if asked.text == STANDARD else asked.text or ""
+    runs = [load_run(path, precision=asked.precision) for path in (asked.run, *asked.second, *asked.also)]
+    typed = "" if asked.second else asked.text or ""
+    text = read_text(STANDARD) if typed == STANDARD else typed
     if text and runs[0].task.reads == "picture":
         raise UserError("the page of a captioner lets you choose a picture there; leave it out here, or add --view map")
     serve(Answers(runs), text, port=asked.port, browser=not asked.no_open)

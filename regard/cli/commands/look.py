@@ -1,5 +1,6 @@
 """`regard look`."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,8 @@ class LookCommand(OnRun):
 
     examples = """
         regard look runs/fr                                                  (the page, in a browser)
-        regard look runs/rnn "we are eating bread" --also runs/attention     (two runs to compare)
+        regard look runs/rnn runs/attention                                  (two runs to compare)
+        regard look runs/rnn "we are eating bread" --also runs/attention     (the same, with a text)
         regard look runs/fr "we are eating bread" --view map                 (on the terminal)
         regard look runs/fr "we are eating bread" --save map.svg             (png, pdf, html, csv, json, npz)
         regard look runs/mine - --view heads --save heads.png < part.txt
@@ -53,6 +55,8 @@ class LookCommand(OnRun):
             raise UserError(f"{self.run} holds what was read and answered; leave out what to read, or look at its run")
         if self.saved and self.save is not None and self.save.suffix == TRACE:
             raise UserError(f"{self.run} is a trace already; copy it, or save a picture of it: --save map.svg")
+        if self.second and not self.on_page:
+            raise UserError(f"{self.text} is a run, and no text to read; name it with --also, or write a text")
         if self.save is not None and self.save.suffix != TRACE:
             kind_of_picture(self.save)
         if self.port >= 2**16:
@@ -68,6 +72,12 @@ class LookCommand(OnRun):
     def saved(self) -> bool:
         """What is looked at is a record in a file, without its run."""
         return self.run.suffix == TRACE and not self.run.is_dir()
+
+    @property
+    def second(self) -> tuple[Path, ...]:
+        """A second run, where a text may stand."""
+        named = self.text and os.path.isfile(os.path.join(self.text, "config.toml"))  # Path fails on a long sentence
+        return (Path(self.text),) if self.text and named else ()
 
     @property
     def on_page(self) -> bool:

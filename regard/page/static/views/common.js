@@ -3,7 +3,7 @@
 import { choice, segments } from '../controls.js';
 import { h } from '../dom.js';
 import { Together } from '../record.js';
-import { named, percent, short } from '../words.js';
+import { named, percent, short, visible } from '../words.js';
 
 /** @import { Looked } from '../main.js' */
 /** @import { Attention, Cells, Record, Token } from '../record.js' */
@@ -254,6 +254,14 @@ function numbered(rows) {
 }
 
 /**
+ * A token without the space before it; one that is nothing but space by its signs.
+ * @param {Token} token
+ */
+function faceOf({ text }) {
+  return text.trim() || visible(text);
+}
+
+/**
  * A number for each pair of tokens with their places, to be saved; nothing where one could not be looked at.
  * @param {{measure: string, attention: Attention, head: number | 'mean', names: {rows: Token[], columns: Token[]}}} of
  * @param {(row: number, column: number) => string | number} value
@@ -261,7 +269,7 @@ function numbered(rows) {
 export function pairTable({ measure, attention, head, names: { rows, columns } }, value) {
   const whose = [attention.path, head];
   const cells = rows.flatMap((row, t) =>
-    columns.map((column, i) => [...whose, t, row.text.trim(), i, column.text.trim(), value(t, i)]),
+    columns.map((column, i) => [...whose, t, faceOf(row), i, faceOf(column), value(t, i)]),
   );
   return [['layer', 'head', 'from place', 'from', 'to place', 'to', measure], ...cells];
 }

@@ -86,8 +86,9 @@ async function pairOf(look, other) {
   const asked = look.question();
   const { off, held, ...bare } = asked;
   if (other) {
-    const found = await look.recordFor({ ...bare, run: Number(selection.other) });
-    const judged = run.task.steps ? await judgedBy(look, bare, [record, found]) : null;
+    const { answer, ...given } = bare; // tokens that were chosen are this run's own
+    const found = await look.recordFor({ ...given, run: Number(selection.other) });
+    const judged = run.task.steps ? await judgedBy(look, given, [record, found]) : null;
     return { records: [record, found], names: [run.name, other.name], judged };
   }
   /** @type {Question} */
