@@ -1,6 +1,7 @@
 """Screenshots of every view, light and dark, into this folder; it wants playwright and a chromium on the path.
 
-python docs/page/shots.py translator=runs/demo lstm=runs/source transformer=runs/python captioner=runs/scenes
+python docs/page/shots.py translator=runs/demo lstm=runs/source transformer=runs/python captioner=runs/scenes \
+    seq2seq=runs/fr classifier=runs/questions tagger=runs/tags transducer=runs/sounds
 """
 
 import io
@@ -23,6 +24,15 @@ LARGEST = 190_000  # bytes of a file, above which its colours are counted
 ENGLISH = "the two small houses are red and your sister sees them"
 PYTHON = 'def read(path):\n    """Return the text."""\n    with open(path) as file:\n        return'
 SHOTS: dict[str, tuple[str, dict[str, object]]] = {
+    "model": ("translator", {"view": "model", "text": ENGLISH, "step": 4}),
+    "model-lstm": ("lstm", {"view": "model", "text": PYTHON, "length": 8, "step": 12}),
+    "model-transformer": ("transformer", {"view": "model", "text": PYTHON, "length": 8, "step": 9}),
+    "model-backwards": ("lstm", {"view": "model", "text": PYTHON, "length": 8, "direction": "back"}),
+    "model-seq2seq": ("seq2seq", {"view": "model", "text": ENGLISH, "step": 3}),
+    "model-captioner": ("captioner", {"view": "model", "picture": "scene:10", "step": 2}),
+    "model-classifier": ("classifier", {"view": "model", "text": "Who was the first man on the moon ?"}),
+    "model-tagger": ("tagger", {"view": "model", "text": "the small boat lies on the sand"}),
+    "model-transducer": ("transducer", {"view": "model", "text": "S O U R C E", "step": 2}),
     "ribbon": ("lstm", {"view": "ribbon", "text": PYTHON, "length": 24, "unit": 12, "cells": "layer.layers.0.cells"}),
     "ribbon-attention": ("translator", {"view": "ribbon", "text": ENGLISH, "from": 3}),
     "ribbon-picture": ("captioner", {"view": "ribbon", "picture": "scene:10", "from": 2}),
