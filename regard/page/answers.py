@@ -35,6 +35,7 @@ from regard.models.model import Model, Source
 from regard.page.about import about
 from regard.page.asked import LONGEST, MOST, Question
 from regard.page.finding import properties_of, search
+from regard.page.story import Story, built_in
 from regard.runs import Run
 from regard.special import START, STOP
 
@@ -51,8 +52,9 @@ EXAMPLES = 4
 class Answers:
     """About these runs. Between questions the runs are kept, the names of their units, and what searches found."""
 
-    def __init__(self, runs: Sequence[Run]) -> None:
+    def __init__(self, runs: Sequence[Run], stories: Sequence[Story] = ()) -> None:
         self._runs = list(runs)
+        self._stories = list(stories)
         self._heard: dict[int, Trace] = {}
         self._found: dict[tuple[int, str], list[dict[str, Any]]] = {}
 
@@ -60,6 +62,11 @@ class Answers:
         """What there is to look at."""
         names = told_apart([run.folder.path.resolve() for run in self._runs])
         return [_described(run, name) for run, name in zip(self._runs, names, strict=True)]
+
+    def stories(self) -> list[dict[str, Any]]:
+        """Walks over the page: somebody's own before ours."""
+        own = {story.name for story in self._stories}
+        return [story.plain() for story in (*self._stories, *(one for one in built_in() if one.name not in own))]
 
     def record(self, asked: Question) -> bytes:
         """Everything a view needs of one pass, as a file."""

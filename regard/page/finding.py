@@ -36,7 +36,7 @@ def properties_of(run: Run) -> list[tuple[str, str]]:
         held = run.material.valid_tokens
     except UserError:  # the folder was copied without its data
         return []
-    if held < 2 * LEAST:
+    if held < 2 * LEAST or "find" not in run.task.commands:
         return []
     return [(name, f"{name.replace('_', ' ')}: {description(found)}") for name, found in PROPERTIES.items()]
 

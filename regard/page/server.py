@@ -2,6 +2,7 @@
 
 GET  /                  the page; /static/NAME its files; /standalone.html the page as one file that wants only records
 GET  /api/runs          what there is to look at: [{"name", "task", …}]
+GET  /api/stories       walks over the page, in steps
 GET  /api/scene?number  a built-in picture as PNG
 POST /api/record        a question → a record, the bytes of a safetensors file
 POST /api/write         how a text goes on → lines of JSON: {"text": "…"} for each token as it is made, then {"done": …}
@@ -112,6 +113,8 @@ class Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         if parts.path == "/api/runs":
             return self._send(HTTPStatus.OK, JSON, _line(self.server.answers.runs()))
+        if parts.path == "/api/stories":
+            return self._send(HTTPStatus.OK, JSON, _line(self.server.answers.stories()))
         if parts.path == "/api/scene":
             number = parse_qs(parts.query).get("number", ["0"])[0]
             return self._send(HTTPStatus.OK, "image/png", self.server.answers.scene(number))

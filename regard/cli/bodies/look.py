@@ -22,6 +22,7 @@ from regard.look.record import Record
 from regard.page.answers import Answers
 from regard.page.kept import Kept
 from regard.page.open import serve
+from regard.page.story import story_named
 from regard.runs import Run, load_run
 
 
@@ -63,6 +64,8 @@ def _shown(view: View, asked: LookCommand) -> int:
 def _page(asked: LookCommand) -> int:
     """The page about these runs, or about a record that was saved, until it is interrupted."""
     if asked.saved:
+        if asked.story:
+            raise UserError(f"a story asks the model, and {asked.run} is without it; look at the run")
         serve(Kept(asked.run), port=asked.port, browser=not asked.no_open)
         return 0
     runs = [load_run(path, precision=asked.precision) for path in (asked.run, *asked.second, *asked.also)]
@@ -70,7 +73,9 @@ def _page(asked: LookCommand) -> int:
     text = read_text(STANDARD) if typed == STANDARD else typed
     if text and runs[0].task.reads == "picture":
         raise UserError("the page of a captioner lets you choose a picture there; leave it out here, or add --view map")
-    serve(Answers(runs), text, port=asked.port, browser=not asked.no_open)
+    told = [story_named(asked.story)] if asked.story else []
+    name = told[0].name if told else ""
+    serve(Answers(runs, told), text, story=name, port=asked.port, browser=not asked.no_open)
     return 0
 
 

@@ -21,6 +21,7 @@ class LookCommand(OnRun):
         regard look runs/fr                                                  (the page, in a browser)
         regard look runs/rnn runs/attention                                  (two runs to compare)
         regard look runs/rnn "we are eating bread" --also runs/attention     (the same, with a text)
+        regard look runs/fr --story attention                                (a guided walk; or mine.toml)
         regard look runs/fr "we are eating bread" --view map                 (on the terminal)
         regard look runs/fr "we are eating bread" --save map.svg             (png, pdf, html, csv, json, npz)
         regard look runs/mine - --view heads --save heads.png < part.txt
@@ -43,6 +44,8 @@ class LookCommand(OnRun):
     paper: PaperWishes = group(PaperWishes())
     also: tuple[Path, ...] = option((), "RUN")
     """Runs beside, on the page or for gradients."""
+    story: str = ""
+    """On the page, a guided walk: one of ours by its name, or a file of steps."""
     port: int = at_least(0, 0)
     """Of the page; 0: any that is free."""
     no_open: bool = False
@@ -57,6 +60,8 @@ class LookCommand(OnRun):
             raise UserError(f"{self.run} is a trace already; copy it, or save a picture of it: --save map.svg")
         if self.second and not self.on_page:
             raise UserError(f"{self.text} is a run, and no text to read; name it with --also, or write a text")
+        if self.story and not self.on_page:
+            raise UserError("a story is told on the page; leave out --save and what is said of a picture")
         if self.save is not None and self.save.suffix != TRACE:
             kind_of_picture(self.save)
         if self.port >= 2**16:

@@ -22,6 +22,10 @@
  *   length?: number, temperature?: number, seed?: number, beam?: number, off?: string[], held?: [string, number][],
  *   head?: string, property?: string}} Question
  *
+ * A walk over the page: see regard/page/story.py.
+ * @typedef {{name: string, title: string, steps: {address: string, say: string, point: string, question: string,
+ *   answer: string}[]}} Story
+ *
  * @typedef {{[name: string]: any}} Line one of several that come as they are made
  */
 
@@ -93,6 +97,11 @@ export function gaveUp(error) {
 /** @returns {Promise<Run[]>} */
 export function runs() {
   return once('runs', async () => (await asked('/api/runs')).json());
+}
+
+/** @returns {Promise<Story[]>} */
+export function stories() {
+  return once('stories', async () => (await asked('/api/stories')).json());
 }
 
 /**

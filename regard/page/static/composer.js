@@ -247,6 +247,7 @@ function saidIn(record, { task }) {
         .map((token) => token.text)
         .join(' '),
     ];
+  if (!record.top(0).length) return []; // it says nothing
   const [best, ...others] = record
     .top(0)
     .slice(0, 5)

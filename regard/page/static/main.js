@@ -2,13 +2,12 @@
 
 import { runs as askRuns, gaveUp, offline, savedAddress } from './ask.js';
 import { answer, compose } from './composer.js';
-import { ahead } from './ahead.js';
 import { button, state } from './controls.js';
 import { byId, clear, h, hideTip } from './dom.js';
-import { drawing } from './drawing.js';
-import { commas, download, page, pixels } from './figures.js';
 import { questionOf, recordFor } from './question.js';
+import { saveButtons } from './saving.js';
 import { read, written } from './selection.js';
+import { learnStories, opening, pointAt, storyMenu, tell } from './story.js';
 import { compare } from './views/compare.js';
 import { decode } from './views/decode.js';
 import { finder } from './views/finder.js';
@@ -71,13 +70,15 @@ const parts = {
   nav: h('nav.views', { 'aria-label': 'views' }),
   waiting: h('div.waiting', { role: 'progressbar', 'aria-label': 'computing' }),
   notice: h('p.notice', { role: 'status' }),
+  stories: h('span.stories'),
+  story: h('section.story', { 'aria-live': 'polite' }),
   stage: h('main', { id: 'stage', tabindex: -1 }),
 };
 
 async function begin() {
   paint(localStorage.getItem('theme'));
   try {
-    look.runs = await askRuns();
+    [look.runs] = await Promise.all([askRuns(), learnStories()]);
   } catch (error) {
     clear(byId('page')).append(state('No answer', messageOf(error), 'wrong'));
     return;
@@ -99,6 +100,7 @@ async function begin() {
 
 /** Where nothing was asked for, there is something to see at once: the beginning of the first held-out example. */
 function beginWith() {
+  look.selection = { ...look.selection, ...opening(look) };
   const run = look.runs[look.selection.run] || look.runs[0];
   const [first = ''] = run.examples.filter((text) => text.trim());
   if (look.selection.text || offline || run.kept || !first) return;
@@ -150,6 +152,14 @@ function choose(changes) {
   update();
 }
 
+/** The menu of stories, and the step of the one that is told. */
+function tellStory() {
+  const menu = storyMenu(look);
+  clear(parts.stories).append(...(menu ? [menu] : []));
+  const views = VIEWS.map((view) => view.key);
+  tell(look, parts.story, views);
+}
+
 /** @param {string} why */
 function fail(why) {
   look.wrong = why;
@@ -160,6 +170,7 @@ function fail(why) {
 async function update() {
   look.run = look.runs[look.selection.run] || look.runs[0];
   const { selection, run } = look;
+  tellStory();
   if (!VIEWS.some((view) => view.key === selection.view)) selection.view = VIEWS[0].key;
   compose(look, parts.run, parts.composer);
   navigation();
@@ -223,11 +234,12 @@ function shell() {
     : 'Everything here is computed on this machine; nothing leaves it.';
   const hints = h('span', h('kbd', '1–9'), ' views  ', h('kbd', '/'), ' text  ', h('kbd', '?'), ' all keys');
   clear(byId('page')).append(
-    h('header.top', h('h1.mark', 'regard'), parts.run, h('div.right', dark, help)),
+    h('header.top', h('h1.mark', 'regard'), parts.run, h('div.right', parts.stories, dark, help)),
     parts.composer,
     parts.nav,
     parts.waiting,
     parts.notice,
+    parts.story,
     parts.stage,
     h('footer.footer', h('span', where), hints),
   );
@@ -266,10 +278,14 @@ function draw() {
   const view = VIEWS.find((one) => one.key === look.selection.view) ?? VIEWS[0];
   const figure = h('div', { id: 'figure' });
   document.title = `${view.title} · ${look.run.name} · regard`;
-  const saves = exports(figure, `regard-${look.run.name}-${view.key}`);
+  const saves = saveButtons(look, view, figure, () => shown);
   clear(parts.stage).append(h('div.head', h('h2', view.title), h('p', view.hint), saves), figure);
   shown = show(view, figure);
   saves.hidden = !shown;
+  if (look.selection.story) {
+    tellStory();
+    pointAt(look, parts.stage);
+  }
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
@@ -292,45 +308,6 @@ function show(view, figure) {
     }
   }
   return null;
-}
-
-/**
- * Buttons that save what is shown.
- * @param {HTMLElement} figure
- * @param {string} name
- */
-function exports(figure, name) {
-  /** @type {[string, string, () => string | Blob | Promise<string | Blob>][]} */
-  const kinds = [
-    ['svg', 'image/svg+xml', () => drawing(figure, caption())],
-    ['png', 'image/png', () => pixels(figure, caption())],
-    ['csv', 'text/csv', () => commas(shown?.table() ?? [])],
-    [
-      'html',
-      'text/html',
-      async () => {
-        if (look.record) await ahead(/** @type {Looked} */ (look));
-        return page(written(look.selection));
-      },
-    ],
-    ['trace', 'application/octet-stream', () => new Blob([look.record?.bytes ?? ''])],
-  ];
-  const buttons = kinds.map(([kind, type, make]) => {
-    const act = async () => download(await make(), type, `${name}.${kind}`);
-    const title =
-      kind === 'trace' ? 'save all of this answer, for regard look FILE.trace' : `save this view as ${kind}`;
-    return button('button.quiet', act, { id: `save-${kind}`, title }, kind.toUpperCase());
-  });
-  return h('div.exports', { role: 'group', 'aria-label': 'save this view' }, h('span', 'Save'), buttons);
-}
-
-/** What stands above a saved picture: which view of which run, on what, and what it answered. */
-function caption() {
-  const { run, record } = look;
-  const view = VIEWS.find((one) => one.key === look.selection.view) ?? VIEWS[0];
-  const read = record ? record.texts.source || record.texts.written : '';
-  const said = record && run.task.steps && !run.task.continues ? ` → ${record.wording}` : '';
-  return [[run.name, view.title, shown?.what].filter(Boolean).join(' · '), `${read}${said}`];
 }
 
 const KEYS = [

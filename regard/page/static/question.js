@@ -51,8 +51,9 @@ function heldIn(text) {
 }
 
 /**
- * The record that answers a question, which says how more is asked about the same answer. There is one answer: a text that goes on is written token by token, and what was
- * written is recorded; every other answer, and a beam's, comes with its record.
+ * The record that answers a question, which says how more is asked about the same answer. There is one answer: a text
+ * that goes on is written token by token, and what was written is recorded; every other answer, and a beam's, comes
+ * with its record.
  * @param {Run[]} runs
  * @param {Question} asked
  * @param {(line: Line) => void} [each]

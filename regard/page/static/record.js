@@ -23,7 +23,8 @@ import { Broken, readTensors } from './blobs.js';
  * What passed at one tap: what it is, and of which layer. Axes: H heads, T rows, S columns, D cells.
  * `carried`: each position hands it on to the next; `from_the_end`: from the last token to the first.
  * @typedef {{axes: string[], role: string, layer: string, rows: Side, columns: Side | '', reading: Reading,
- *   causal: boolean, carried?: boolean, from_the_end?: boolean, coding: 'root' | 'exact', group: 'cross' | 'self' | 'encoder' | ''}} Seen
+ *   causal: boolean, carried?: boolean, from_the_end?: boolean, coding: 'root' | 'exact',
+ *   group: 'cross' | 'self' | 'encoder' | ''}} Seen
  *
  * One call of the model: so many positions were computed, so many reused; the bytes of the state behind it.
  * @typedef {{computed: number, reused: number, bytes: number}} Call

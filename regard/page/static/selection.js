@@ -41,7 +41,25 @@ const USUAL = {
   window: '', // where the workbench's window begins: row.column.dimension
   other: '',
   replaced: '',
+  story: '', // the one that is told
+  tale: 0, // and its step
 };
+
+/** What is asked; the rest is what is shown of it. */
+const ASKED = [
+  'run',
+  'text',
+  'picture',
+  'answer',
+  'length',
+  'temperature',
+  'seed',
+  'beam',
+  'off',
+  'held',
+  'story',
+  'tale',
+];
 
 /** @typedef {typeof USUAL} Selection */
 
@@ -69,6 +87,23 @@ export function read(address) {
     else found[key] = typeof usual === 'boolean' ? value === 'true' : value;
   }
   return /** @type {any} */ (found);
+}
+
+/**
+ * A step of a story: what is asked stays unless the address says otherwise, what is shown begins anew.
+ * @param {Selection} selection
+ * @param {string} address
+ * @returns {Partial<Selection>}
+ */
+export function stepped(selection, address) {
+  const named = new Set(new URLSearchParams(address).keys());
+  const wanted = Object.entries(read(address));
+  return Object.fromEntries(
+    wanted.map(([key, value]) => {
+      const kept = ASKED.includes(key) && !named.has(key);
+      return [key, kept ? selection[/** @type {keyof Selection} */ (key)] : value];
+    }),
+  );
 }
 
 /** @param {Selection} selection */

@@ -6,7 +6,8 @@ import { bodiesOf } from './stages.js';
 /** @import { Attention, Cells, Record } from '../record.js' */
 /** @import { Body, Stage } from './stages.js' */
 
-const [CLOSE, WIDE, APART, FEWEST] = [46, 76, 12, 4]; // pixels from column to column at least and at most; between tiles; columns
+const [CLOSE, WIDE] = [46, 76]; // pixels from column to column, at least and at most
+const [APART, FEWEST] = [12, 4]; // pixels between tiles; columns at least
 const [LABELS, BETWEEN, TOP, EDGE] = [132, 34, 92, 46]; // pixels of names, between the sides, above and below
 const PHOTOGRAPH = 60; // pixels that a picture wants besides the names' place
 const [GAP, INSIDE] = [20, 3]; // pixels between stages, and between the vectors of one

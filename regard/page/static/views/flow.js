@@ -10,8 +10,8 @@ import { moved, sideways } from './common.js';
 /** @import { Token } from '../record.js' */
 
 /**
- * colour: of token t, null: none; at: the one that is kept; made: the first that was not given, marked; pick, tip, enter, leave: what happens when one is clicked
- * or pointed at; label: what the text is.
+ * colour: of token t, null: none; at: the one that is kept; made: the first that was not given, which is marked;
+ * pick, tip, enter, leave: what happens when one is clicked or pointed at; label: what the text is.
  * @typedef {{colour: (t: number) => Colour | null, at: number | null, made?: number, pick: (t: number) => void,
  *   tip: (t: number) => Part, enter?: (t: number) => void, leave?: () => void, label: string}} Wishes
  */

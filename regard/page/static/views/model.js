@@ -13,6 +13,12 @@ import { arrow, attentionLines, boxes, frames, handover, timeArrows, upArrows } 
 /** @import { Looked, View } from '../main.js' */
 /** @import { Draft, Plan } from './draft.js' */
 
+const FORWARDS =
+  'Blue is above zero, orange below, each row on its own scale; gates and attention run from 0 to 1. ' +
+  'Arrows that run sideways hand a state on, lines that spread are attention, the thicker the more weight.';
+const BACKWARDS =
+  'Backwards: the bars say how strongly a loss still reaches each vector, on a log scale; ' +
+  'the mean over the last steps.';
 const PACE = 900; // milliseconds of a step
 let playing = 0;
 
@@ -112,10 +118,7 @@ function picture(look, draft, gradients) {
     plans.map((plan) => answers(look, plan, draft)),
     gradients && plans.map((plan) => reached(plan, draft, gradients)),
   );
-  const note = back
-    ? 'Backwards: the bars say how strongly a loss still reaches each vector, on a log scale; the mean over the last steps.'
-    : 'Blue is above zero, orange below, each row on its own scale; gates and attention run from 0 to 1. Arrows that run ' +
-      'sideways hand a state on, lines that spread are attention, the thicker the more weight.';
+  const note = back ? BACKWARDS : FORWARDS;
   return h('div', drawing, h('p.note', note));
 }
 
@@ -161,6 +164,7 @@ function answers({ record, run, choose }, plan, { at, back }) {
   const { body, places, x, top, left } = plan;
   const each = run.task.each && body.side === 'source';
   if (!each && body.side !== 'written') return null;
+  if (!record.top(at).length) return null; // it says nothing
   const open = () => choose({ view: 'decode' });
   const found = places.flatMap((t) => {
     if (t >= record.steps || (!each && t > at)) return [];

@@ -7,7 +7,8 @@
  * `within`: the layer that it is a part of, such as a block; empty: none.
  * @typedef {{layer: string, strips: Cells[], attention: Attention | null, within: string}} Stage
  *
- * `steps`: how many positions there are, none of a picture; `tokens`: what was read or fed at each; the first stage stands lowest.
+ * `steps`: how many positions there are, none of a picture; `tokens`: what was read or fed at each; the first stage
+ * stands lowest.
  * @typedef {{side: Side, steps: number, tokens: Token[], stages: Stage[]}} Body
  */
 
