@@ -42,10 +42,12 @@ def tied(tokenizer: Foreign, table: str, part: str = "") -> Ways:
     return {**embedding(tokenizer, table, part), f"{part}head.b": bias}
 
 
-def untied(tokenizer: Foreign, table: str, head: str, part: str = "") -> Ways:
-    """An embedding, and a head with a matrix of its own and no bias."""
-    bias = NeverSaid(Zeros((tokenizer.vocabulary,)), never_said(tokenizer))
-    rows = Ordered(Named(head), tuple(tokenizer.order))
+def untied(tokenizer: Foreign, table: str, head: str, part: str = "", biased: bool = False) -> Ways:
+    """An embedding, and a head with a matrix of its own; `biased`: and a bias, which most have not."""
+    order = tuple(tokenizer.order)
+    added = Ordered(Named(f"{head.removesuffix('.weight')}.bias"), order) if biased else Zeros((len(order),))
+    bias = NeverSaid(added, never_said(tokenizer))
+    rows = Ordered(Named(head), order)
     return {**embedding(tokenizer, table, part), f"{part}head.W.weight": rows, f"{part}head.W.bias": bias}
 
 

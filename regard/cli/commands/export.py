@@ -16,16 +16,17 @@ class ExportCommand(AboutRun):
     examples = """
         regard export runs/mine --to hf out/mine              (transformers, vLLM)
         regard export runs/fr --to ctranslate2 out/fr         (translates fast on a processor)
+        regard export runs/smol --to gguf out/smol            (llama.cpp)
         regard export runs/lstm --to onnx out/lstm            (every model, wherever ONNX runs)"""
 
     out: Path = place("OUT")
     """The folder that is made."""
-    to: Literal["", "hf", "ctranslate2", "onnx"] = ""
+    to: Literal["", "hf", "ctranslate2", "gguf", "onnx"] = ""
     """Which format."""
 
     def check(self) -> None:
         if not self.to:
-            raise UserError("export wants a target, found none; add --to hf, ctranslate2 or onnx")
+            raise UserError("export wants a target, found none; add --to hf, ctranslate2, gguf or onnx")
 
     def ready(self) -> None:
         super().ready()

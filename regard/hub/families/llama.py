@@ -57,9 +57,9 @@ def _opened(package: Package, queries_biased: bool) -> Opened:
     ways = linear("layer.last_norm", "model.norm", biased=False)
     for block in range(layer.layers):
         ways |= _block(f"layer.blocks.{block}", f"model.layers.{block}", memories, queries_biased)
-    own = "lm_head.weight" in set(package.tensors.names())
+    own, biased = (name in set(package.tensors.names()) for name in ("lm_head.weight", "lm_head.bias"))
     table = "model.embed_tokens.weight"
-    ways |= untied(tokenizer, table, "lm_head.weight") if own else tied(tokenizer, table)
+    ways |= untied(tokenizer, table, "lm_head.weight", biased=biased) if own else tied(tokenizer, table)
     return Opened(
         LanguageModel(layer, tied=not own, tied_bias=not own),
         ways,

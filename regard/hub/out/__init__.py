@@ -7,13 +7,14 @@ from regard.disk import new_folder
 from regard.errors import UserError, unknown
 from regard.hub.out.card import write_card
 from regard.hub.out.ctranslate2 import CTranslate2
+from regard.hub.out.gguf import GGUF
 from regard.hub.out.hf import HuggingFace
 from regard.hub.out.onnx import Onnx
 from regard.hub.out.rows import our_log_probabilities, some_rows
 from regard.hub.out.target import Target, missing_packages
 from regard.runs import Run
 
-TARGETS: dict[str, Target] = {target.name: target for target in (HuggingFace(), CTranslate2(), Onnx())}
+TARGETS: dict[str, Target] = {target.name: target for target in (HuggingFace(), CTranslate2(), GGUF(), Onnx())}
 """Those that hold least first, and the one that holds everything last."""
 
 
@@ -50,7 +51,7 @@ def compared(run: Run, target: Target, place: Path) -> Comparison | None:
     """What the target's engine says beside what we say."""
     if missing_packages([target.engine]):
         return None
-    rows, named = some_rows(run)
+    rows, named = some_rows(run, target.compared_on)
     both = zip(our_log_probabilities(run, rows), target.log_probabilities(run, place, rows), strict=True)
     largest = max(abs(ours - theirs) for pair in both for ours, theirs in zip(*pair, strict=True))
     return Comparison(largest, named)

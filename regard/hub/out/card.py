@@ -21,6 +21,12 @@ def write_card(run: Run, target: Target, folder: Path, place: Path) -> None:
 def summary(run: Run) -> str:
     """What it is and from what data, in one sentence."""
     numbers = count(run.new_model()).total
+    if run.recipe.origin is not None:
+        origin = run.recipe.origin
+        licence = f", licence {origin.licence}" if origin.licence else ""
+        return (
+            f"A {run.task.title} of {numbers:,} parameters, from {Path(origin.file).name} ({origin.family}{licence})."
+        )
     return (
         f"A {run.task.title} of {numbers:,} parameters, trained with regard on {_named(run.recipe.data.train)}, "
         f"{run.recipe.data.kind if run.recipe.data.kind != 'auto' else run.task.name}."

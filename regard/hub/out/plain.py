@@ -25,7 +25,7 @@ class Affine(NamedTuple):
 
 
 class Attending(NamedTuple):
-    """The four matrices of one attention; what belongs to one head stands together."""
+    """The four matrices of one attention; what belongs to one head, or shared keys, stands together."""
 
     query: Affine
     key: Affine
@@ -115,7 +115,10 @@ def _block(block: Any) -> PlainBlock:
 
 def _attending(attention: Any) -> Attending:
     m, l = attention.key_width, attention.output.in_features // attention.heads
-    if hasattr(attention, "query_key_value"):
+    if hasattr(attention, "sharing"):
+        widths = [attention.sharing * m, m, l]
+        query, key, value = _split(attention.query_key_value, attention.memories, widths)
+    elif hasattr(attention, "query_key_value"):
         query, key, value = _split(attention.query_key_value, attention.heads, [m, m, l])
     else:
         query, (key, value) = _affine(attention.query), _split(attention.key_value, attention.heads, [m, l])
@@ -125,6 +128,8 @@ def _attending(attention: Any) -> Attending:
 def _split(layer: nn.Linear, heads: int, widths: list[int]) -> list[Affine]:
     """A matrix in which what belongs to one head stands together, as one for each of the things it computes."""
     weights = layer.weight.unflatten(0, (heads, -1)).split(widths, 1)
+    if layer.bias is None:
+        return [Affine(weight.flatten(0, 1), None) for weight in weights]
     biases = layer.bias.unflatten(0, (heads, -1)).split(widths, 1)
     return [Affine(weight.flatten(0, 1), bias.flatten()) for weight, bias in zip(weights, biases, strict=True)]
 

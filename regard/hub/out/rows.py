@@ -14,11 +14,10 @@ from regard.models.model import Source
 from regard.runs import Run
 from regard.special import NAMES, START, STOP
 
-ROWS = 200
 LENGTH, RANDOM = 12, 8  # of random rows, and how many of them
 
 
-def some_rows(run: Run, number: int = ROWS) -> tuple[list[ComparedRow], str]:
+def some_rows(run: Run, number: int) -> tuple[list[ComparedRow], str]:
     """Rows to compare on, and what they are, in words."""
     try:
         valid = run.material.valid
@@ -26,7 +25,8 @@ def some_rows(run: Run, number: int = ROWS) -> tuple[list[ComparedRow], str]:
         found = list(islice((row for batch in batches for row in _rows_of(batch)), number))
         return found, f"{len(found)} held-out rows"
     except (UserError, FileNotFoundError):
-        return [_random_row(run, seed) for seed in range(RANDOM)], f"{RANDOM} rows of random tokens"
+        number = min(number, RANDOM)
+        return [_random_row(run, seed) for seed in range(number)], f"{number} rows of random tokens"
 
 
 @torch.no_grad()

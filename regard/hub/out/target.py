@@ -32,6 +32,8 @@ class Target(ABC):
     """Packages that write it."""
     engine: ClassVar[str]
     """The package that runs it."""
+    compared_on: ClassVar[int] = 200
+    """How many rows that engine is held against ours on."""
 
     @abstractmethod
     def refusal(self, run: "Run") -> str:

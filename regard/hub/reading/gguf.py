@@ -9,7 +9,7 @@ from regard.hub.package import Facts, Package
 from regard.hub.reading.gguf_file import MAGIC, GGUFFile
 from regard.hub.reading.vocabularies import byte_level_bpe, sentence_pieces
 from regard.hub.translated import Translated
-from regard.hub.ways import Halves, Named, Turned, Way
+from regard.hub.ways import Halves, InThirds, Named, Turned, Way
 
 FACTS = {
     "llama": {
@@ -33,6 +33,17 @@ FACTS = {
         "feed_forward_length": "n_inner",
         "context_length": "n_positions",
     },
+}
+FACTS["gptneox"] = {
+    "embedding_length": "hidden_size",
+    "block_count": "num_hidden_layers",
+    "attention.head_count": "num_attention_heads",
+    "attention.layer_norm_epsilon": "layer_norm_eps",
+    "rope.dimension_count": "rotary_ndims",
+    "rope.freq_base": "rotary_emb_base",
+    "feed_forward_length": "intermediate_size",
+    "context_length": "max_position_embeddings",
+    "use_parallel_residual": "use_parallel_residual",
 }
 FACTS["qwen2"] = FACTS["llama"]
 WITHOUT = ("expert_count", "expert_used_count", "rope.scaling.type", "attention.sliding_window")
@@ -63,7 +74,24 @@ GPT2 = {
     "ffn_up": "mlp.c_fc",
     "ffn_down": "mlp.c_proj",
 }
-NAMES = {"llama": (LLAMA, "model.layers"), "qwen2": (LLAMA, "model.layers"), "gpt2": (GPT2, "transformer.h")}
+NEOX = {
+    "token_embd": "gpt_neox.embed_in",
+    "output_norm": "gpt_neox.final_layer_norm",
+    "output": "embed_out",
+    "attn_norm": "input_layernorm",
+    "attn_qkv": "attention.query_key_value",
+    "attn_output": "attention.dense",
+    "ffn_norm": "post_attention_layernorm",
+    "ffn_up": "mlp.dense_h_to_4h",
+    "ffn_down": "mlp.dense_4h_to_h",
+}
+NAMES = {
+    "llama": (LLAMA, "model.layers"),
+    "qwen2": (LLAMA, "model.layers"),
+    "gpt2": (GPT2, "transformer.h"),
+    "gptneox": (NEOX, "gpt_neox.layers"),
+}
+CALLED = {"gptneox": "gpt_neox"}  # where Hugging Face has another name for a family
 SPECIAL = {"bos": "bos_token_id", "eos": "eos_token_id", "padding": "pad_token_id"}
 WORDS = {"bos_token": "bos", "eos_token": "eos", "pad_token": "padding", "unk_token": "unknown"}
 ADDED = (3, 4)  # kinds of tokens that a text spells as a whole: control, and named by whoever made the file
@@ -93,7 +121,7 @@ def read(path: Path) -> Package:
     return Package(
         str(path),
         "gguf",
-        family,
+        CALLED.get(family, family),
         Facts(_facts(path, family, file.facts)),
         Translated(file, {_called(name, family): _way(name, family, file.facts) for name in file.names()}),
         (path,),
@@ -114,6 +142,10 @@ def _facts(path: Path, family: str, said: Mapping[str, Any]) -> dict[str, Any]:
         value = said.get(f"{family}.{theirs}")
         if value is not None and found.setdefault(name, value) != value:
             raise UserError(f"{path}: {family}.{theirs} is {value}, which contradicts {name} {found[name]}")
+    if "rotary_ndims" in found:  # which part of a head turns, as a share of it
+        sizes = Facts(found)
+        turning, heads = sizes.whole("rotary_ndims"), sizes.whole("num_attention_heads")
+        found |= {"rotary_pct": turning * heads / sizes.whole("hidden_size"), "hidden_act": "gelu_new"}
     for role, name in SPECIAL.items():
         found[name] = said.get(f"tokenizer.ggml.{role}_token_id")
     return found
@@ -150,6 +182,9 @@ def _way(name: str, family: str, said: Mapping[str, Any]) -> Way:
         heads = said.get("llama.attention.head_count")
         number = heads if core == "attn_q" else said.get("llama.attention.head_count_kv", heads)
         return Halves(Named(name), number if isinstance(number, int) and number > 0 else 1)
+    if family == "gptneox" and core == "attn_qkv":  # of all heads below each other
+        number = said.get("gptneox.attention.head_count")
+        return InThirds(Named(name), number if isinstance(number, int) and number > 0 else 1)
     turned = family == "gpt2" and name.endswith(".weight") and core in ("attn_qkv", "attn_output", "ffn_up", "ffn_down")
     return Turned(Named(name)) if turned else Named(name)
 
