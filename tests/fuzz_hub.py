@@ -13,9 +13,15 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import torch
+from test_hub_encoders import saved, sentence_transformer
 from test_hub_families import save, save_classifier
 from test_hub_gguf import write_llama
 from test_hub_llama2c import write as write_llama2c
+from test_hub_marian import SETTINGS, as_bin, put
+from test_hub_marian import arrays as marian_arrays
+from test_hub_torch import LETTERS, Cells, nanogpt
+from torch import nn
 
 from regard.errors import UserError
 from regard.hub.families import open_package
@@ -51,7 +57,24 @@ def sources(folder: Path) -> dict[str, list[Path]]:
     arrays["dec_emb"] = np.zeros((74, 256), np.float32)
     np.savez(folder / "g2p.npz", **arrays)
     found["g2p.npz"] = [folder / "g2p.npz"]
+    nanogpt(folder / "nanogpt")
+    write_sentence_transformer(folder / "reader")
+    put(folder / "marian", as_bin(marian_arrays(), SETTINGS, eight_bits=True))
+    put(folder / "marian-npz", b"", ".npz")
+    text = np.frombuffer(SETTINGS.encode() + b"\0", np.int8)
+    np.savez(folder / "marian-npz/model.npz", **marian_arrays(), **{"special:model.yml": text})
+    (folder / "cells").mkdir()
+    torch.save(Cells(nn.LSTM, 5, 2).state_dict(), folder / "cells/model.pt")
+    (folder / "cells/vocab.txt").write_text("\n".join(["<unk>", "<eos>", *LETTERS[2:]]), encoding="utf-8")
+    for name in ("nanogpt", "reader", "marian", "marian-npz", "cells"):
+        found[name] = sorted(path for path in (folder / name).rglob("*") if path.is_file())
     return found
+
+
+def write_sentence_transformer(folder: Path) -> None:
+    """An encoder on its own, with the files that say what one vector is made by."""
+    saved("bert", "BertModel", folder)
+    sentence_transformer(folder, {"pooling_mode_mean_tokens": True}, "Normalize")
 
 
 def broken(data: bytes, choose: random.Random) -> bytes:
@@ -81,6 +104,10 @@ def broken(data: bytes, choose: random.Random) -> bytes:
 def other_value(data: bytes, choose: random.Random) -> bytes:
     """A table in which one value is another."""
     table = json.loads(data)
+    if not isinstance(table, dict):
+        return json.dumps(
+            choose.choice((None, 1, {}, [], [1], [{"type": 1}], [{"type": "x", "path": "../.."}]))
+        ).encode()
     key = choose.choice(sorted(table)) if table else "model_type"
     table[key] = choose.choice((None, -1, 0, 1, 3, 10**9, 10**30, 1.5, "", "x", [], {}, True, [[1]], {"a": 1}, "silu"))
     return json.dumps(table).encode()

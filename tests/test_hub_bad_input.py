@@ -66,7 +66,7 @@ def test_a_config_that_cannot_be_had_or_contradicts_its_weights(tmp_path):
     whole = config.read_text()
     for facts, said in (
         ({"model_type": "gemma3"}, "model_type 'gemma3' does not exist; choose one of bert, distilbert, g2p, gpt2, "
-                                   "gpt_neox, llama, marian, marian-native, mistral, qwen2, roberta"),
+                                   "gpt_neox, llama, marian, marian-native, mistral, qwen2, roberta, torch-rnn"),
         ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}},
          "rope_scaling.rope_type is 'llama3', which cannot be had exactly; 'default' alone can be had here"),
         ({"attention_bias": True}, "attention_bias is True, which cannot be had exactly; False alone can be had here"),
@@ -136,11 +136,14 @@ def test_a_pickle_is_never_run(tmp_path):
     save("gpt2", folder)
     (folder / "model.safetensors").unlink()
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Trap(sprung)))
-    assert "found pytorch_model.bin, a pickle that could run code" in refusal(folder, tmp_path / "run")
     torch.save({"model": Trap(sprung)}, tmp_path / "model.pt")
-    pickled = "is a pickle, which could run code, and is not read; save the model as safetensors"
-    for name in ("hf/pytorch_model.bin", "model.pt"):
-        assert refusal(tmp_path / name, tmp_path / "run") == f"{tmp_path / name} {pickled}"
+    for name in ("hf", "hf/pytorch_model.bin", "model.pt"):
+        said = refusal(tmp_path / name, tmp_path / "run")
+        assert " is a pickle with more than tensors in it" in said
+        assert said.endswith(", which could run code, and is not read; save the state dict alone, or as safetensors")
+    (tmp_path / "meta.pkl").write_bytes(pickle.dumps(Trap(sprung)))
+    torch.save({"rnn.weight_ih_l0": torch.zeros(4, 1)}, tmp_path / "model.pt")
+    assert "is no table of characters as nanoGPT writes it" in refusal(tmp_path / "model.pt", tmp_path / "run")
     np.savez(tmp_path / "model.npz", enc_emb=np.array([Trap(sprung)], dtype=object))
     refusal(tmp_path / "model.npz", tmp_path / "run")
     assert not sprung.exists()

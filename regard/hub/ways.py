@@ -99,6 +99,27 @@ class At(Of):
 
 
 @dataclass(frozen=True)
+class OneRow(Of):
+    """One row of a table, as a table."""
+
+    place: int
+
+    def read(self, tensors: Tensors) -> Tensor:
+        return self.way.read(tensors)[self.place : self.place + 1]
+
+
+@dataclass(frozen=True)
+class Widened(Of):
+    """A table whose rows end in zeros."""
+
+    width: int
+
+    def read(self, tensors: Tensors) -> Tensor:
+        rows = self.way.read(tensors)
+        return torch.nn.functional.pad(rows, (0, self.width - rows.shape[-1]))
+
+
+@dataclass(frozen=True)
 class PlusRow(Of):
     """A table with the first row of another added to each of its rows."""
 

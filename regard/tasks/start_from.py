@@ -21,6 +21,7 @@ from regard.text.files import load, save
 from regard.weights import read_weights, save_weights
 
 Stack = Recurrent | Transformer
+TUNING = 0.1  # dropout where an encoder that was learnt elsewhere is trained on (Devlin et al. 2019)
 
 
 def from_run(folder: Folder, recipe: Recipe, fits: Callable[[ModelConfig], bool]) -> Recipe:
@@ -66,8 +67,10 @@ def from_language_model(folder: Folder, recipe: Recipe) -> Recipe:
     except UserError as error:
         raise UserError(f"model.start_from: {error}") from None
     alone = isinstance(learnt.model, Reader)
+    untold = alone and model.encoder == type(model)().encoder  # what small data wants of small cells is too much here
     layer = learnt.model.encoder if isinstance(learnt.model, Reader) else learnt.model.layer
     encoder = fitted(model.encoder, type(model)().encoder, layer, model.start_from)
+    encoder = replace(encoder, dropout=TUNING) if untold else encoder
     save(tokenizer, folder.source_tokenizer)
     parts = ("encoder.embedding.", "encoder.layer.")  # all but the head, which answers with another vocabulary
     named = {name if alone else f"encoder.{name}": value for name, value in weights.items()}

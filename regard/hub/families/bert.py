@@ -125,6 +125,7 @@ def _opened(package: Package, called: Called, sizes: tuple[str, ...], epsilon: f
         norm_place="after",
         norm_epsilon=epsilon,
         activation=facts.choice(activation, ACTIVATIONS, "gelu"),
+        dropout=0.0,
     )
     tokenizer = for_reading(package, facts.whole("vocab_size"))
     inside = called.inside if any(name.startswith(called.inside) for name in there) else ""  # alone it has no prefix

@@ -27,7 +27,7 @@ def opened(package: Package) -> Opened:
     size = package.tensors.read("enc_emb").shape[-1]
     if size != package.tensors.read("enc_w_hh").shape[-1]:
         raise UserError(f"enc_emb has rows of {size} numbers, which must be as many as the GRU has")
-    cells = Recurrent("gru", width=size, layers=1, embedding="plain")
+    cells = Recurrent("gru", width=size, layers=1, embedding="plain", dropout=0.0)
     letters = Foreign(_library(LETTERS, {"type": "Split", "pattern": {"String": ""}}), (0, None, 2, 1), len(LETTERS))
     sounds = Foreign(_library(SOUNDS, {"type": "WhitespaceSplit"}), (0, 2, 3, 1), len(SOUNDS))
     ways = embedding(letters, "enc_emb", "encoder.") | embedding(sounds, "dec_emb", "decoder.")

@@ -25,15 +25,16 @@ def opened(package: Package) -> Opened:
         embedding="plain",
         norm_epsilon=facts.number("layer_norm_epsilon", 1e-5),
         activation=facts.choice("activation_function", ACTIVATIONS, "gelu_new"),
+        dropout=0.0,
     )
     tokenizer = for_writing(package, facts.whole("vocab_size"))
     ways: Ways = {"layer.position.encoding.table": Named("transformer.wpe.weight")}
     ways |= linear("layer.last_norm", "transformer.ln_f")
     for block in range(layer.layers):
         ways |= _block(f"layer.blocks.{block}", f"transformer.h.{block}", heads)
-    own = "lm_head.weight" in set(package.tensors.names())
+    own, biased = (name in set(package.tensors.names()) for name in ("lm_head.weight", "lm_head.bias"))
     table = "transformer.wte.weight"
-    ways |= untied(tokenizer, table, "lm_head.weight") if own else tied(tokenizer, table)
+    ways |= untied(tokenizer, table, "lm_head.weight", biased=biased) if own else tied(tokenizer, table)
     return Opened(
         LanguageModel(layer, tied=not own, tied_bias=not own),
         ways,

@@ -52,6 +52,7 @@ def _opened(package: Package, queries_biased: bool) -> Opened:
         feed_forward="gated",
         activation=facts.choice("hidden_act", ACTIVATIONS, "silu"),
         biases="query-key-value" if queries_biased else "none",
+        dropout=0.0,
     )
     tokenizer = for_writing(package, facts.whole("vocab_size"))
     ways = linear("layer.last_norm", "model.norm", biased=False)

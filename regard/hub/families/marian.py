@@ -57,6 +57,7 @@ def _stack(package: Package, side: str, width: int) -> Transformer:
         norm_place="after",
         norm_epsilon=1e-5,
         activation=facts.choice("activation_function", ACTIVATIONS, "gelu"),
+        dropout=0.0,
     )
 
 

@@ -43,6 +43,7 @@ def opened(package: Package) -> Opened:
         norm_place="after",
         norm_epsilon=EPSILON,
         activation=facts.choice("transformer-ffn-activation", ACTIVATIONS, "relu"),  # type: ignore[arg-type]
+        dropout=0.0,
     )
     recurrent = facts.values.get("transformer-decoder-autoreg") == "rnn"
     if recurrent:

@@ -34,6 +34,7 @@ def opened(package: Package) -> Opened:
         norm_epsilon=facts.number("layer_norm_eps", 1e-5),
         activation=facts.choice("hidden_act", ACTIVATIONS, "gelu"),
         residual="parallel" if facts.truth("use_parallel_residual", True) else "serial",
+        dropout=0.0,
     )
     tokenizer = for_writing(package, facts.whole("vocab_size"))
     ways = linear("layer.last_norm", "gpt_neox.final_layer_norm")

@@ -20,7 +20,7 @@ FILE = "model.gguf"
 Tensors = dict[str, Tensor]
 
 
-class Written(NamedTuple):
+class Contents(NamedTuple):
     """What an architecture of theirs is made of."""
 
     architecture: str
@@ -115,7 +115,7 @@ def _log_probability(server: Any, fed: list[int], wanted: int, tokens: Tokens) -
     return next(float(one["logprob"]) for one in said["top_logprobs"] if one["id"] == wanted)
 
 
-def llama(stack: PlainStack, head: Affine, shape: Transformer) -> Written:
+def llama(stack: PlainStack, head: Affine, shape: Transformer) -> Contents:
     """Llama, or where something has a bias, Qwen2, which adds one to queries, keys, values and scores."""
     biased = shape.biases != "none" or (head.bias is not None and bool(head.bias.any()))
     assert stack.last is not None
@@ -144,10 +144,10 @@ def llama(stack: PlainStack, head: Affine, shape: Transformer) -> Written:
         "rope.freq_base": shape.rotary_base,
         "rope.dimension_count": shape.width // shape.heads,
     }
-    return Written("qwen2" if biased else "llama", settings, tensors)
+    return Contents("qwen2" if biased else "llama", settings, tensors)
 
 
-def gpt2(stack: PlainStack, head: Affine, shape: Transformer) -> Written:
+def gpt2(stack: PlainStack, head: Affine, shape: Transformer) -> Contents:
     """GPT-2. A head's bias goes into the last norm."""
     written = _of_layer_norms("gpt2", stack, head)
     for number, block in enumerate(stack.blocks):
@@ -158,7 +158,7 @@ def gpt2(stack: PlainStack, head: Affine, shape: Transformer) -> Written:
     return written._replace(settings={**written.settings, "context_length": len(stack.positions)})
 
 
-def neox(stack: PlainStack, head: Affine, shape: Transformer) -> Written:
+def neox(stack: PlainStack, head: Affine, shape: Transformer) -> Contents:
     """GPT-NeoX without its parallel residual: our default language model."""
     written = _of_layer_norms("gptneox", stack, head)
     for number, block in enumerate(stack.blocks):
@@ -169,7 +169,7 @@ def neox(stack: PlainStack, head: Affine, shape: Transformer) -> Written:
     return written._replace(settings={**written.settings, **turning, "use_parallel_residual": False})
 
 
-def _of_layer_norms(architecture: str, stack: PlainStack, head: Affine) -> Written:
+def _of_layer_norms(architecture: str, stack: PlainStack, head: Affine) -> Contents:
     """What GPT-2 and GPT-NeoX have in common there."""
     assert stack.last is not None
     weight, last = without_bias(head, stack.last)
@@ -180,7 +180,9 @@ def _of_layer_norms(architecture: str, stack: PlainStack, head: Affine) -> Writt
         tensors |= _named(f"{at}.attn_output", block.own.output)
         tensors |= _named(f"{at}.ffn_up", block.inner) | _named(f"{at}.ffn_down", block.outer)
     inner = len(stack.blocks[0].inner.weight)
-    return Written(architecture, {"feed_forward_length": inner, "attention.layer_norm_epsilon": stack.epsilon}, tensors)
+    return Contents(
+        architecture, {"feed_forward_length": inner, "attention.layer_norm_epsilon": stack.epsilon}, tensors
+    )
 
 
 def _named(name: str, affine: Affine) -> Tensors:
@@ -201,7 +203,7 @@ def _neighbours(own: Attending, heads: int, memories: int) -> Attending:
 
 
 GELU = {"activation": ("gelu", "gelu-tanh"), "embedding": ("scaled", "plain")}
-HOMES: tuple[tuple[Home, Callable[[PlainStack, Affine, Transformer], Written]], ...] = (
+HOMES: tuple[tuple[Home, Callable[[PlainStack, Affine, Transformer], Contents]], ...] = (
     (
         Home(
             "llama.cpp's Llama",

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from regard.errors import UserError
 from regard.hub.package import Package
-from regard.hub.reading import arrays, gguf, hugging_face, llama2c, marian
+from regard.hub.reading import arrays, gguf, hugging_face, llama2c, marian, torch_files
 
-READERS = (hugging_face, gguf, marian, llama2c, arrays)
+READERS = (hugging_face, gguf, marian, llama2c, torch_files, arrays)
 
 
 def read_package(path: Path) -> Package:
@@ -16,15 +16,4 @@ def read_package(path: Path) -> Package:
     for reader in READERS:
         if reader.can_read(path):
             return reader.read(path)
-    if _is_pickle(path):
-        raise UserError(f"{path} is a pickle, which could run code, and is not read; save the model as safetensors")
     raise UserError(f"{path} is in no format that is known here; docs/hub.md lists them")
-
-
-def _is_pickle(path: Path) -> bool:
-    """By its first byte, or as torch keeps one inside a zip file."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        first = file.read(4096)
-    return first.startswith(b"\x80") or (first.startswith(b"PK") and b"data.pkl" in first)

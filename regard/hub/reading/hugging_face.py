@@ -8,9 +8,11 @@ from regard.errors import UserError
 from regard.hub.package import Facts, Package
 from regard.hub.reading.json_files import read_json, read_table, table_if_there
 from regard.hub.reading.safetensors import SafeTensors
+from regard.hub.reading.torch_pickle import load_pickle, state_dict
 from regard.hub.reading.vocabularies import byte_level_bpe, word_pieces
 
 ONE, SEVERAL = "model.safetensors", "model.safetensors.index.json"
+PICKLED = "pytorch_model.bin"
 NOT_HERE = ("auto_map", "quantization_config")
 
 
@@ -27,14 +29,15 @@ def read(path: Path) -> Package:
             why = "names code to be run" if key == "auto_map" else "keeps weights in a form of its own"
             raise UserError(f"{config}: {key} {why}, which is never done here; take weights of the plain model")
     files = _weights(path)
-    tokenizer = _tokenizer(path)
+    pickled = files[0].suffix == ".bin"
+    tokenizer = tokenizer_in(path)
     words = table_if_there(path / "special_tokens_map.json") | table_if_there(path / "tokenizer_config.json")
     return Package(
         str(config),
         "hugging face",
         str(values.get("model_type", "")),
         Facts(values),
-        SafeTensors(files),
+        state_dict(load_pickle(files[0]), files[0]) if pickled else SafeTensors(files),
         tuple(files),
         tokenizer,
         {"add_bos_token": _begins(tokenizer), **{key: value for key, value in words.items() if value is not None}},
@@ -48,9 +51,9 @@ def _weights(path: Path) -> list[Path]:
     if (path / ONE).is_file():
         return [path / ONE]
     if not (path / SEVERAL).is_file():
-        found = sorted(each.name for each in path.glob("*.bin"))
-        other = f", found {found[0]}, a pickle that could run code" if found else ""
-        raise UserError(f"{path} has no {ONE} beside its config.json{other}; save the model as safetensors")
+        if (path / PICKLED).is_file():
+            return [path / PICKLED]
+        raise UserError(f"{path} has no {ONE} beside its config.json; save the model as safetensors")
     named = read_table(path / SEVERAL).get("weight_map")
     names = sorted(set(named.values())) if isinstance(named, dict) else []
     if not names or not all(isinstance(name, str) and Path(name).name == name for name in names):
@@ -61,7 +64,7 @@ def _weights(path: Path) -> list[Path]:
     return [path / name for name in names]
 
 
-def _tokenizer(path: Path) -> dict[str, Any] | None:
+def tokenizer_in(path: Path) -> dict[str, Any] | None:
     """A tokenizer.json, or what older folders have instead."""
     if (path / "tokenizer.json").is_file():
         return _well_formed(read_table(path / "tokenizer.json"), path / "tokenizer.json")

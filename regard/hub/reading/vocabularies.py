@@ -76,6 +76,18 @@ def sentence_pieces(names: Sequence[str], scores: Sequence[float], unknown_token
     return _library(model, {"type": "Sequence", "normalizers": [*steps, blanks]}, None, decoder)
 
 
+def single_tokens(names: Sequence[str], letters: bool) -> dict[str, Any]:
+    """A list of letters, or of words with blanks between them; what is not in it is unknown."""
+    vocab: dict[str, int] = {}
+    for number, name in enumerate(names):
+        vocab.setdefault(name, number)
+    model = {"type": "WordLevel", "vocab": vocab, "unk_token": "<unk>"}
+    each = {"type": "Split", "pattern": {"Regex": r"[\s\S]"}, "behavior": "Isolated", "invert": False}
+    return _library(
+        model, None, each if letters else {"type": "WhitespaceSplit"}, {"type": "Fuse"} if letters else None
+    )
+
+
 def merges_by_score(vocab: Mapping[str, int], scores: Sequence[float]) -> list[list[str]]:
     """Every pair of tokens that makes a third, the one with the highest score first."""
     found = []
