@@ -76,6 +76,11 @@ class Folder:
         return self.path / "curve.png"
 
     @property
+    def beginning(self) -> Path:
+        """Only of a language model: its loss by position since the start of a text."""
+        return self.path / "beginning.png"
+
+    @property
     def confusion(self) -> Path:
         """Only where labels were judged."""
         return self.path / "confusion.png"

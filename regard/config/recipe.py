@@ -83,6 +83,8 @@ class Train(Settings):
     """Tokens in one update, padding included, over all processes."""
     length: int = at_least(1, 128)
     """Context length: tokens in a row of a language model's batch, which is how far gradients reach back."""
+    fresh: float = fraction(0.05)
+    """Of a recurrent language model's rows, how many begin anew at each update, as a text does; others go on."""
     accumulate: int = at_least(1, 1)
     """Gradient accumulation: in how many parts a batch is computed; more parts, less memory, the same update."""
     optimiser: Literal["adamw", "muon"] = "adamw"

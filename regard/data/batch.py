@@ -28,7 +28,8 @@ class Batch(NamedTuple):
     source: Int[Tensor, "B S"] | UInt8[Tensor, "P 3 Y X"] | None = None
     source_keep: Bool[Tensor, "B S"] | None = None
     source_row: Int[Tensor, " B"] | None = None  # which row of the source each row answers; None: its own
-    fresh: bool = True  # False: rows go on where those of the batch before stopped
+    fresh: bool = True  # False: rows go on where those of the batch before stopped,
+    anew: Bool[Tensor, " B"] | None = None  # but for those that begin anew
 
     @property
     def size(self) -> int:
@@ -59,7 +60,8 @@ class Batch(NamedTuple):
             first = self.rows(0, self.size)
             return first._replace(targets=torch.full_like(first.targets, IGNORED))
         if self.keep is None:
-            return self._replace(tokens=self.tokens[chosen], targets=self.targets[chosen])
+            anew = None if self.anew is None else self.anew[chosen]
+            return self._replace(tokens=self.tokens[chosen], targets=self.targets[chosen], anew=anew)
         assert self.source is not None
         if self.source_row is not None:
             read, row = self.source_row[chosen].unique(return_inverse=True)
@@ -107,11 +109,13 @@ class Windows:
 class Streams:
     """A text cut into as many streams as there are rows; each batch goes on where the last one stopped.
 
-    An epoch is every token once (but for fewer than there are rows); its last batch may be shorter.
+    An epoch is every token once (but for fewer than there are rows); its last batch may be shorter. Some rows begin
+    anew: a share `fresh` of them at random, and those in which a document begins right there. They are fed the start
+    token, as whoever types a text feeds it to an empty state; a model that never met one is blind at first.
     """
 
-    def __init__(self, text: Store, rows: int, length: int) -> None:
-        self.tokens, self.length = text.tokens, length
+    def __init__(self, text: Store, rows: int, length: int, fresh: float = 0.0, seed: int = 0) -> None:
+        self.tokens, self.length, self.fresh, self.seed = text.tokens, length, fresh, seed
         self.rows = min(rows, max(1, (len(self.tokens) - 1) // length))
         self.stream = (len(self.tokens) - 1) // self.rows  # tokens in each row's share
         self.per_epoch = -(-self.stream // length)
@@ -120,7 +124,14 @@ class Streams:
         begin = step % self.per_epoch * self.length
         end = min(begin + self.length, self.stream)
         rows = [self.tokens[row * self.stream + begin : row * self.stream + end + 1] for row in range(self.rows)]
-        return _in_step(np.stack(rows))._replace(fresh=begin == 0)
+        batch = _in_step(np.stack(rows))._replace(fresh=begin == 0)
+        if not self.fresh:
+            return batch
+        drawn = np.random.default_rng([self.seed, step, 2]).random(self.rows) < self.fresh  # 2: numbers of its own
+        anew = torch.from_numpy(drawn) | (batch.tokens[:, 0] == START)
+        tokens = batch.tokens.clone()
+        tokens[anew, 0] = START
+        return batch._replace(tokens=tokens, anew=anew)
 
 
 class Buckets:

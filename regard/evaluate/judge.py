@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
 import torch
+from jaxtyping import Int
 
 from regard.config import Recipe, Where
 from regard.config.decoding import Search
@@ -12,6 +14,7 @@ from regard.data.corpus import place_of
 from regard.data.material import Material
 from regard.data.streams import in_files
 from regard.errors import UserError
+from regard.evaluate.beginning import FIRST, draw_by_position, loss_by_position, passages
 from regard.evaluate.figures import scores_of, sums_by_unit
 from regard.evaluate.loss import Objective
 from regard.folder import Folder
@@ -117,6 +120,8 @@ def _judged(run: Judged, given: Given, search: Search, part: str, further: dict[
     units = task.units(writer, held, length)
     sums = sums_by_unit(Objective(run.model, 0.0, torch.float32).eval(), batches, units)
     scores = scores_of(sums, task.tokens_in(held.valid), units.sizes)
+    if not task.has_source:
+        further = {**further, **_beginning(run, held.valid[0].tokens)}
     over, number = f"{len(units.sizes):,} {units.called}", task.asks(held.valid)
     if not number:
         return Judgement(part, scores, over, (), given.facts, further)
@@ -126,3 +131,12 @@ def _judged(run: Judged, given: Given, search: Search, part: str, further: dict[
     task.draw(run.folder, said, references)
     scores |= task.scores(said, references, writer.cased)
     return Judgement(part, scores, over, references, given.facts, further)
+
+
+def _beginning(run: Judged, tokens: Int[np.ndarray, " N"]) -> dict[str, float]:
+    """How well a text is begun, drawn into the run's folder, and its loss over the first tokens."""
+    losses = loss_by_position(run.model, passages(tokens, run.recipe.train.length))
+    if len(losses) <= FIRST:
+        return {}
+    draw_by_position(run.folder.beginning, losses)
+    return {"loss_at_start": losses[:FIRST].mean().item()}

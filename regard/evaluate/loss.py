@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.data.batch import IGNORED, Batch
-from regard.layers.state import State, select
+from regard.layers.state import State, select, where
 from regard.models.model import Model, Source
 
 
@@ -54,6 +54,8 @@ class Objective(nn.Module):
                     state = select(state, batch.source_row)
             elif state is None:
                 state = self.model.start(batch=batch.size)
+            elif batch.anew is not None:
+                state = where(batch.anew, self.model.start(batch=batch.size), state)
             scores, state = self._scores(batch, state, student)
         return scores.float(), state
 

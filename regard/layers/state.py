@@ -6,7 +6,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 
@@ -313,6 +313,12 @@ def like(template: State, tensors: list[Tensor]) -> State:
     """The inverse of `leaves`: the structure of the template with other tensors."""
     supply = iter(tensors)
     return map_state(lambda _: next(supply), template)
+
+
+def where(rows: Bool[Tensor, " B"], one: State, other: State) -> State:
+    """The chosen rows of one state, the others of another."""
+    both = zip(leaves(one), leaves(other), strict=True)
+    return like(one, [torch.where(rows.view(-1, *[1] * (here.dim() - 1)), here, there) for here, there in both])
 
 
 def batch_size(state: State) -> int:

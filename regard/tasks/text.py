@@ -160,7 +160,7 @@ class TextTask(Task):
     def batches(self, train: tuple[Any, ...], settings: Train, carry: bool) -> Batches:
         rows = max(1, settings.batch // settings.length)
         if carry:
-            return Streams(train[0], rows, settings.length)
+            return Streams(train[0], rows, settings.length, settings.fresh, settings.seed)
         return Windows(train[0], rows, settings.length, settings.seed)
 
     def held_out_batches(self, valid: tuple[Any, ...], length: int, share: float = 1.0) -> Iterator[Batch]:

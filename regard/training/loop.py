@@ -23,7 +23,7 @@ from regard.layers.low_rank import merged
 from regard.layers.state import State, leaves, like, map_state
 from regard.runs import Run, load_run
 from regard.tasks import reasons, spread, spread_share
-from regard.training import learning
+from regard.training import ending, learning
 from regard.training.allocator import keep_freed_memory
 from regard.training.answers import AnswersFrom
 from regard.training.average import Average
@@ -34,7 +34,7 @@ from regard.training.optim import optimiser
 from regard.training.pace import Pace, in_words
 from regard.training.parallel import World, device_of, gathered, precision_of, whole, world
 from regard.training.progress import Progress
-from regard.training.report import Board, Moment, Report, draw_curve
+from regard.training.report import Board, Moment, Report, no_longer_a_number
 from regard.training.schedule import NO_END, decided, expected_end, left, rate_at, updates
 from regard.training.stopping import BY_HAND, Interrupted, Stop
 from regard.weights import fill, fill_some, save_weights
@@ -177,7 +177,7 @@ class Training:
         self.world.mean_gradients(self.model)
         length = whole(nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)).item()
         if not (math.isfinite(mean) and math.isfinite(length)):
-            self._not_a_number(step)
+            raise no_longer_a_number(self.folder, settings, step + 1)
         self.optimiser.step()
         self.average.update(step + 1)
         self.progress = self.progress.updated(wanted, mean)
@@ -186,29 +186,31 @@ class Training:
 
     def evaluate(self) -> dict[str, Any]:
         """Held-out figures for the log, and the best weights so far on the disk."""
-        (held, weights), settings = self._looked(), self.settings
+        (held, weights, learnt), settings = self._looked(), self.settings
         step, value = self.progress.step, held[settings.metric]
         self.progress = self.progress.evaluated(value, settings)
         if self.world.leads:
             self.answers.looked(weights, self.progress, value)
             if settings.average > 1:
                 save_weights(self.folder.snapshot(step), weights)
-        return {"held_out": rounded(held), "best": self.progress.best_step == step}
+        return {"held_out": rounded(held), "learnt": round(learnt, 5), "best": self.progress.best_step == step}
 
     def last_look(self) -> None:
         """A look before stopping: the run answers with these weights from now on, if they are the best so far.
 
         All else stays as if there had been none, also the best weights before: training goes on exactly.
         """
-        held, weights = self._looked()
+        held, weights, _ = self._looked()
         if self.world.leads:
             self.answers.stopped(weights, self.progress, held[self.settings.metric])
 
-    def _looked(self) -> tuple[dict[str, float], dict[str, Tensor]]:
-        """Figures of the held-out part and the weights that have them: those of now, or their mean."""
+    def _looked(self) -> tuple[dict[str, float], dict[str, Tensor], float]:
+        """Figures of the held-out part, the weights that have them, those of now or their mean, and the loss that they
+        have on what they learnt from."""
         with self.average.in_place():
             held, weights = self.look(), self._weights()
-            return held, {name: weight.clone() for name, weight in weights.items()} if self.settings.ema else weights
+            learnt = ending.learnt(self.objective, self.batches, self.world, self.device)
+            return held, {name: one.clone() for name, one in weights.items()} if self.settings.ema else weights, learnt
 
     def look(self) -> dict[str, float]:
         """Figures of the held-out part, or of a share of it."""
@@ -247,7 +249,8 @@ class Training:
             mean = mean_of([self.folder.snapshot(step) for step in steps])
             save_weights(self.folder.weights, mean, {**self.trained_with, "step": max(steps), "mean_of": steps})
         if self.world.leads:
-            draw_curve(self.folder.curve, self.folder.read_log())
+            for line in ending.told(self.run):
+                self.report.say(line)
             best = f"best {self.settings.metric} {self.progress.best:.4f} at step {self.progress.best_step:,}"
             self.report.say(f"{best}, {self.progress.seconds:,.0f} s; the run is in {self.folder.path}")
 
@@ -356,18 +359,6 @@ class Training:
     def _record(self) -> None:
         if self.world.leads:
             self.folder.write_log(self.entries)
-
-    def _not_a_number(self, step: int) -> None:
-        kept = (
-            f"the last good checkpoint is in {self.folder.path}"
-            if self.folder.checkpoint.exists()
-            else "nothing is lost"
-        )
-        raise UserError(
-            f"the loss is no longer a number at step {step + 1}; {kept}; try a lower train.rate "
-            f"(now {self.settings.rate}), a longer train.warmup (now {self.settings.warmup}) "
-            f"or a smaller train.clip (now {self.settings.clip})"
-        )
 
     def _introduce(self) -> None:
         if left_out := self.material.facts["skipped"]:

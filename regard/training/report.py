@@ -10,7 +10,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from regard.config import Train
 from regard.errors import UserError
+from regard.folder import Folder
 from regard.look.pictures.style import GREY, LINES, WIDTH, figure, save_figure
 from regard.training.pace import in_words
 
@@ -105,6 +107,17 @@ class Report:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+
+def no_longer_a_number(folder: Folder, settings: Train, step: int) -> UserError:
+    """What to do about a loss that is infinite or none."""
+    there = folder.checkpoint.exists()
+    kept = f"the last good checkpoint is in {folder.path}" if there else "nothing is lost"
+    return UserError(
+        f"the loss is no longer a number at step {step}; {kept}; try a lower train.rate "
+        f"(now {settings.rate}), a longer train.warmup (now {settings.warmup}) "
+        f"or a smaller train.clip (now {settings.clip})"
+    )
 
 
 class Board:
