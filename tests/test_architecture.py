@@ -36,7 +36,7 @@ MAY_IMPORT = {
         *("decode", "look"),
     },
     "evaluate": {
-        *("errors", "progress", "config", "folder", "data", "layers", "metrics", "models", "look", "tasks"),
+        *("errors", "special", "progress", "config", "folder", "data", "layers", "metrics", "models", "look", "tasks"),
     },
     "runs": {
         *("errors", "weights", "config", "folder", "text", "data", "models", "engine", "decode", "look", "tasks"),
