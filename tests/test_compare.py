@@ -13,6 +13,7 @@ from trainings import quietly
 from regard.cli import main
 from regard.config import Data, Text
 from regard.evaluate.compare import compare
+from regard.evaluate.judge import Figures
 from regard.metrics.paired import over_examples, over_seeds
 from regard.runs import Run, load_run
 
@@ -163,3 +164,10 @@ def test_what_cannot_be_compared_is_refused(runs, test_data, tmp_path, refused):
         "4 pairs are too few to compare two runs by; give at least 10"
     )
     assert "is not a run" in refused("compare", paths["few"], str(tmp_path / "nowhere"))
+
+
+def test_figures_stand_in_one_column_however_long_a_name_is():
+    figures = Figures(data="held out", accuracy=0.5, macro_f1_signature="mean over 3 labels", intervals={})
+    assert {
+        line.index(value) for line, value in zip(repr(figures).splitlines(), ("held", "0.5", "mean"), strict=True)
+    } == {19}

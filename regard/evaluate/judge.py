@@ -49,7 +49,8 @@ class Figures(dict[str, Any]):
     """Figures by name, with their signatures and, under `intervals`, their confidence intervals."""
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name:<16} {self._shown(name)}" for name in self if name != "intervals")
+        wide = max(16, *map(len, self))
+        return "\n".join(f"{name:<{wide}} {self._shown(name)}" for name in self if name != "intervals")
 
     def _shown(self, name: str) -> str:
         value = self[name]
