@@ -70,6 +70,7 @@ MAY_IMPORT = {
             "folder",
             "data",
             "decode",
+            "engine",
             "look",
             "metrics",
             "tasks",

@@ -54,13 +54,13 @@ class Binding:
         """Keys and values (G, H, S, M + L) that `rows` rows look at; `shape` says how many heads, and how wide."""
         buffer = lines.buffer
         heads, width = shape
-        if buffer.dim() != 4 or buffer.shape[1] != heads or buffer.shape[3] != width or rows % (len(buffer) or 1):
+        if buffer.dim() != 4 or buffer.shape[1] != heads or buffer.shape[3] != width or rows % (buffer.shape[0] or 1):
             raise ForeignState
         self.floats(buffer)
         line, head, slot, one = buffer.stride()
         if one != 1:
             raise ForeignState
-        self.memories.extend((buffer.data_ptr(), line, head, slot, len(lines), rows // (len(buffer) or 1)))
+        self.memories.extend((buffer.data_ptr(), line, head, slot, len(lines), rows // (buffer.shape[0] or 1)))
 
     def vector(self, before: State, rows: int, width: int) -> Tensor:
         """A part of the state that is one vector for each row; what it becomes."""
@@ -77,7 +77,7 @@ class Binding:
         if keep is None:
             return
         real = keep.value
-        if real.shape != (len(memory.buffer), len(memory)) or real.dtype != torch.bool:
+        if real.shape != (memory.buffer.shape[0], len(memory)) or real.dtype != torch.bool:
             raise ForeignState
         self.source_keep, self.source_length = self.hold(real), len(memory)
 

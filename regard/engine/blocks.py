@@ -194,7 +194,7 @@ class Blocks:
         if not isinstance(state, TransformerState) or len(state.blocks) != len(self.kept):
             raise ForeignState
         bound, history = Binding(), state.history
-        if len(history) != rows or isinstance(history, UnevenHistory):
+        if history.count.shape[0] != rows or isinstance(history, UnevenHistory):
             raise ForeignState
         if keep is None and history.kept is None and history.group_size == 1:
             after = History(history.count + steps, None, history.length + steps)
@@ -228,7 +228,7 @@ class Blocks:
             if before is None:
                 buffer = torch.empty(lines, kept.heads, roomy(new), kept.width)
                 before = Growing(buffer, 2, length=new)
-            elif isinstance(before, Growing) and len(before) == bound.length - new and len(before.buffer) == lines:
+            elif isinstance(before, Growing) and len(before) == bound.length - new and before.buffer.shape[0] == lines:
                 before = before.longer(new)
             else:
                 raise ForeignState

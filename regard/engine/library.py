@@ -22,7 +22,8 @@ import torch
 SOURCE = Path(__file__).parent / "source"
 BUILT = Path(__file__).parent / "built"  # what a wheel brings
 COMPILERS = ("c++", "g++", "clang++")
-FLAGS = ("-std=c++17", "-O3", "-fPIC", "-shared", "-pthread", "-w")
+# REGARD_FLAGS adds to them, such as -fsanitize=address
+FLAGS = ("-std=c++17", "-O3", "-fPIC", "-shared", "-pthread", "-w", *os.environ.get("REGARD_FLAGS", "").split())
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,10 @@ class Runner:
         rows, steps = tokens.shape
         tokens = tokens.contiguous()
         tables = [sin_cos.table(bound.length, self.like) for sin_cos in self.tape.tables]  # type: ignore[attr-defined]
-        starts, lengths = array("q", [table.data_ptr() for table in tables]), array("q", map(len, tables))
+        starts, lengths = (
+            array("q", [table.data_ptr() for table in tables]),
+            array("q", [table.shape[0] for table in tables]),
+        )
         kept = None if keep is None else keep.contiguous()
         call = NativeCall(
             self.addresses[last],

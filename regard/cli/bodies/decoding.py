@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
+from regard.cli.bodies.answering import opened
 from regard.cli.command import STANDARD
 from regard.cli.commands.decoding import ScoreCommand, TranslateCommand, WriteCommand
 from regard.cli.lines import at_terminal, count_lines, one_line, output_to, read_lines, read_text
@@ -19,11 +20,10 @@ from regard.errors import UserError, counted
 from regard.look.align.words import links_of, pharaoh
 from regard.metrics.text import bits_per_byte
 from regard.progress import watched
-from regard.runs import load_run
 
 
 def write(asked: WriteCommand) -> int:
-    writing, run = asked.writing, load_run(asked.run, precision=asked.precision)
+    writing, run = asked.writing, opened(asked)
     prompt = asked.prompt
     if prompt == STANDARD or (prompt is None and not at_terminal()):
         prompt = read_text(STANDARD)
@@ -58,7 +58,7 @@ def _show(output: TextIO, prompt: str, pieces: Iterator[str]) -> None:
 
 
 def translate(asked: TranslateCommand) -> int:
-    run = load_run(asked.run, precision=asked.precision, ensemble=asked.ensemble)
+    run = opened(asked, asked.ensemble)
     lines = read_lines(asked.file)
     terms = read_glossary(read_lines(asked.terms), asked.terms) if asked.terms else NO_TERMS
     found = run.translations(lines, asked.search, alignments=bool(asked.alignments), terms=terms, batch=asked.together)
@@ -123,7 +123,7 @@ def _shown(one: Translation, number: int, asked: TranslateCommand) -> str:
 
 
 def score(asked: ScoreCommand) -> int:
-    run = load_run(asked.run, precision=asked.precision)
+    run = opened(asked)
     lines: Iterable[str | Pair] = read_lines(asked.file)
     if run.task.has_source:
         lines = (_pair(number, line) for number, line in enumerate(read_lines(asked.file), 1))

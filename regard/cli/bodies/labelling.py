@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard.cli.bodies.answering import opened
 from regard.cli.bodies.paper import paper
 from regard.cli.commands.labelling import CaptionCommand, ClassifyCommand, EmbedCommand, TagCommand
 from regard.cli.lines import one_line, output_to, read_lines
@@ -20,11 +21,10 @@ from regard.look.align.weights import paths_over_source
 from regard.look.align.words import looks
 from regard.look.pictures.overlay import draw_overlay
 from regard.progress import watched
-from regard.runs import load_run
 
 
 def caption(asked: CaptionCommand) -> int:
-    search, run = asked.search, load_run(asked.run, precision=asked.precision, ensemble=asked.ensemble)
+    search, run = asked.search, opened(asked, asked.ensemble)
     pictures, again = tee(_pictures(asked.images, run.recipe.pictures.side))
     found = run.caption(pictures, search)
     if asked.save is not None:
@@ -55,7 +55,7 @@ def _pictures(images: Iterable[Path], side: int) -> Iterator[Tensor]:
 
 
 def classify(asked: ClassifyCommand) -> int:
-    run = load_run(asked.run, precision=asked.precision)
+    run = opened(asked)
     lines, again = tee(read_lines(asked.file))
     with output_to(None) as output:
         for likely, text in zip(run.classify(lines, batch=asked.together), again, strict=True):
@@ -80,7 +80,7 @@ def _heaviest(weights: list[tuple[str, float]]) -> str:
 
 
 def tag(asked: TagCommand) -> int:
-    run = load_run(asked.run, precision=asked.precision)
+    run = opened(asked)
     sentences, again = tee(line.split() for line in read_lines(asked.file))
     with output_to(None) as output:
         for tags, words in zip(run.tag(sentences, batch=asked.together), again, strict=True):
@@ -97,7 +97,7 @@ def _save_array(path: Path, vectors: Tensor) -> None:
 
 
 def embed(asked: EmbedCommand) -> int:
-    run = load_run(asked.run, precision=asked.precision)
+    run = opened(asked)
     lines, again = tee(read_lines(asked.file))
     if asked.save is None and not asked.similar:
         with output_to(None) as output:

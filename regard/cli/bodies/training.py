@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from regard.cli.bodies.answering import opened
 from regard.cli.commands.training import CompareCommand, DemoCommand, EvaluateCommand, TrainCommand
 from regard.data.streams import in_files
 from regard.demo import demo as show
@@ -65,7 +66,7 @@ def _of_seeds(asked: EvaluateCommand, runs: list[Path]) -> int:
 
 
 def _figures(asked: EvaluateCommand, precision: str) -> Figures:
-    run = load_run(asked.run, precision=precision, ensemble=asked.ensemble)
+    run = opened(asked, asked.ensemble, precision)
     if asked.columns:  # of the data, where they are not called as those that the run was trained on
         run = replace(run, recipe=replace(run.recipe, data=replace(run.recipe.data, columns=asked.columns)))
     return run.judged(asked.where, asked.search).figures

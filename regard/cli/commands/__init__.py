@@ -1,7 +1,7 @@
 """Every command as it can be typed: its words, options and help. No torch here; what it does is in `cli/bodies`."""
 
 from regard.cli.command import Command
-from regard.cli.commands.about import CompletionCommand, CorporaCommand
+from regard.cli.commands.about import CompletionCommand, CorporaCommand, DoctorCommand
 from regard.cli.commands.align import AlignCommand
 from regard.cli.commands.decoding import ScoreCommand, TranslateCommand, WriteCommand
 from regard.cli.commands.export import ExportCommand
@@ -35,6 +35,7 @@ IN_ORDER: tuple[type[Command], ...] = (
     LookCommand,
     ExportCommand,
     LabCommand,
+    DoctorCommand,
     CompletionCommand,
 )
 COMMANDS = {kind.called(): kind for kind in IN_ORDER}

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Literal
 
 from regard.cli.command import STANDARD, group, option, place
-from regard.cli.commands.shared import InBatches, OnRun
+from regard.cli.commands.shared import Answering, InBatches
 from regard.config.decoding import Search, Writing
 from regard.data.files import no_such_file
 from regard.errors import UserError
 
 
 @dataclass(frozen=True, kw_only=True)
-class WriteCommand(OnRun):
+class WriteCommand(Answering):
     """A language model goes on with a text, shown as it is made."""
 
     examples = """

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.cli.command import STANDARD, group, option, place
-from regard.cli.commands.shared import InBatches, OnRun
+from regard.cli.commands.shared import Answering, InBatches
 from regard.config.decoding import Search
 from regard.config.looking import PaperWishes
 from regard.config.settings import at_least
@@ -12,7 +12,7 @@ from regard.errors import UserError
 
 
 @dataclass(frozen=True, kw_only=True)
-class CaptionCommand(OnRun):
+class CaptionCommand(Answering):
     """What is in each picture, one line for each."""
 
     examples = """

@@ -46,6 +46,16 @@ class OnRun(AboutRun):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Answering(OnRun):
+    """Has a run answer."""
+
+    engine: Literal["auto", "native", "torch"] = "auto"
+    """What computes the answers; auto: native where it knows the model (regard doctor RUN says whether)."""
+    threads: int = at_least(0, 0)
+    """Processors to use at most; 0: as many as there are."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class OnLines(OnRun):
     """Asks a run about every line of a file."""
 
@@ -75,7 +85,7 @@ class OnLines(OnRun):
 
 
 @dataclass(frozen=True, kw_only=True)
-class InBatches(OnLines):
+class InBatches(OnLines, Answering):
     """Asks about several lines at a time."""
 
     batch: int = at_least(1, BATCH)

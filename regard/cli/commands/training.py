@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.cli.command import Command, files, group, option, place, settings
-from regard.cli.commands.shared import OnRun, must_be_there
+from regard.cli.commands.shared import Answering, must_be_there
 from regard.config import Recipe, recipe_from, to_table
 from regard.config.decoding import Search
 from regard.config.recipe import read_toml
@@ -75,7 +75,7 @@ class TrainCommand(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateCommand(OnRun):
+class EvaluateCommand(Answering):
     """How good a run is on text that it was not trained on."""
 
     examples = """
