@@ -113,6 +113,59 @@ def gpt2(ours: Any, shape: config.Transformer) -> Any:
     return theirs
 
 
+def save_for_llama_cpp(ours: Any, settings: config.LanguageModel, file: Path) -> None:
+    """A GPT-2 in llama.cpp's format, its matrices in blocks of 8 bits (Q8_0)."""
+    import gguf
+
+    shape = settings.layer
+    assert isinstance(shape, config.Transformer)
+    vocabulary = len(ours.head.W.weight)
+    writer = gguf.GGUFWriter(file, "gpt2")
+    writer.add_context_length(shape.longest)
+    writer.add_embedding_length(shape.width)
+    writer.add_block_count(shape.layers)
+    writer.add_feed_forward_length(shape.inner)
+    writer.add_head_count(shape.heads)
+    writer.add_layer_norm_eps(1e-5)
+    writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q8_0)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list([f"t{token}" for token in range(vocabulary)])
+    writer.add_token_types([gguf.TokenType.NORMAL] * vocabulary)
+    writer.add_token_merges(["t 0"])
+    writer.add_bos_token_id(START)
+    writer.add_eos_token_id(STOP)
+
+    def add(name: str, tensor: Tensor) -> None:
+        numbers = tensor.detach().float().contiguous().numpy()
+        if tensor.dim() == 2 and name != "position_embd.weight":
+            kind = gguf.GGMLQuantizationType.Q8_0
+            writer.add_tensor(name, gguf.quants.quantize(numbers, kind), raw_dtype=kind)
+        else:
+            writer.add_tensor(name, numbers)
+
+    def add_both(name: str, module: Any) -> None:
+        add(f"{name}.weight", module.weight)
+        add(f"{name}.bias", module.bias)
+
+    add("token_embd.weight", ours.embedding.lookup.weight * ours.embedding.scale)
+    add("position_embd.weight", ours.layer.position.encoding.table)
+    add("output.weight", ours.head.W.weight)
+    add_both("output_norm", ours.layer.last_norm)
+    for number, block in enumerate(ours.layer.blocks):
+        at = f"blk.{number}"
+        add_both(f"{at}.attn_qkv", joined(qkv(block.self_attention)))
+        add_both(f"{at}.attn_output", block.self_attention.output)
+        add_both(f"{at}.ffn_up", block.feed_forward.W_1)
+        add_both(f"{at}.ffn_down", block.feed_forward.W_2)
+        for name, norm in zip(("attn_norm", "ffn_norm"), norms(block), strict=True):
+            add_both(f"{at}.{name}", norm)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
 def bare_lstm(ours: Any) -> tuple[nn.Embedding, nn.LSTM, nn.Linear]:
     """torch's own modules with the weights of an LSTM language model."""
     stack, width = ours.layer.layers, ours.head.W.in_features

@@ -44,7 +44,7 @@ def of_length(folder: Path) -> None:
 
 def of_decoding(folder: Path) -> None:
     shape = Shape("tiny", regard.LanguageModel(CELLS), 9, 3, 4, (REGARD, BARE))
-    decoding.compare(shape, [SETTING], 1)
+    decoding.compare(shape, [SETTING], 1, decoding.Conditions())
 
 
 def of_padding(folder: Path) -> None:
@@ -163,8 +163,8 @@ def test_every_engine_answers_alike(settings, beams, tmp_path):
     shape = Shape("tiny", settings, 20, 3, 4, engines.TRANSFORMERS)
     engines.export(shape, tmp_path / "weights")
     fed = shape.fed(2)
-    wanted = ENGINES[REGARD](shape, tmp_path)(fed, beams)
+    wanted = ENGINES[REGARD](shape, tmp_path)(fed, beams, 4)
     for engine in (HUGGING_FACE, engines.CTRANSLATE2):
-        assert ENGINES[engine](shape, tmp_path / "weights")(fed, beams) == wanted, engine
+        assert ENGINES[engine](shape, tmp_path / "weights")(fed, beams, 4) == wanted, engine
     for engine in (engines.REGARD_INT8, engines.CTRANSLATE2_INT8):
-        assert [len(row) for row in ENGINES[engine](shape, tmp_path / "weights")(fed, beams)] == [4, 4]
+        assert [len(row) for row in ENGINES[engine](shape, tmp_path / "weights")(fed, beams, 4)] == [4, 4]
