@@ -105,10 +105,15 @@ class Run:
     @property
     def for_long_texts(self) -> Model:
         """A language model as it should write and score texts of any length: held to distances that it has learnt."""
+        return ContextWindow(self.answering, self.window).eval() if self.window else self.answering
+
+    @cached_property
+    def window(self) -> int | None:
+        """How many tokens a language model of attention may look back on, as it has learnt; None: any number."""
         if self.task.has_source or not self.model.grows:
-            return self.answering
+            return None
         lengths = [run.trained_length for run in (self, *self.others)]
-        return ContextWindow(self.answering, min(*lengths, self.model.longest or lengths[0])).eval()
+        return min(*lengths, self.model.longest or lengths[0])
 
     @property
     def trained_length(self) -> int:

@@ -51,7 +51,9 @@ MAY_IMPORT = {
         "runs",
     },
     "page": {"errors", "special", "config", "data", "layers", "models", "decode", "look", "tasks", "runs", "notebook"},
-    "serve": {"layers", "models"},
+    "serve": {
+        *("errors", "special", "padding", "config", "data", "layers", "models", "decode", "look", "runs"),
+    },
     "__init__": {"errors", "config", "layers", "models", "look", "decode", "runs", "page", "training"},
     "demo": {"config", "data", "runs", "look", "training"},
     "lab": {
@@ -77,7 +79,7 @@ MAY_IMPORT = {
             "runs",
             "evaluate",
         ),
-        *("training", "demo", "hub", "page", "lab"),
+        *("training", "demo", "hub", "page", "serve", "lab"),
     },
 }
 HOUSE = house.package(ROOT.parent)

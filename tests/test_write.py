@@ -42,7 +42,7 @@ def texts(model: Model, prompt: str, tokenizer: Tokenizer = LETTERS, **wishes) -
 
 
 def unfolded(tokenizer: Tokenizer, prompt: list[int], tokens: list[int], stop: str = "") -> list[str]:
-    text = Detokenizer(tokenizer, prompt, stop)
+    text = Detokenizer(tokenizer, prompt, (stop,) if stop else ())
     return [*map(text.add, tokens), text.end()]
 
 

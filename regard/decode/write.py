@@ -27,12 +27,12 @@ ROWS = 32  # samples that are written at the same time
 class Detokenizer:
     """An incremental detokenizer: one text that grows token by token."""
 
-    def __init__(self, tokenizer: Tokenizer, prompt: Sequence[int], stop: str) -> None:
-        self._tokenizer, self._stop = tokenizer, stop
+    def __init__(self, tokenizer: Tokenizer, prompt: Sequence[int], stops: Sequence[str] = ()) -> None:
+        self._tokenizer, self._stops = tokenizer, tuple(stops)
         self._cursor, self._held, self.done = Cursor(last=tuple(prompt)), "", False
 
     def add(self, token: int) -> str:
-        """What this token lets one show: whole characters, and nothing that may be the beginning of the stop text."""
+        """What this token lets one show: whole characters, and nothing that may be the beginning of a stop text."""
         if self.done:
             return ""
         if token == STOP:
@@ -51,16 +51,21 @@ class Detokenizer:
 
     def _shown(self, more: str) -> str:
         text = self._held + more
-        if not self._stop:
+        if not self._stops:
             return text
-        before, found, _ = text.partition(self._stop)
-        if found:
+        places = [text.index(stop) for stop in self._stops if stop in text]
+        if places:
             self.done = True
-            return before
-        longest = min(len(self._stop) - 1, len(text))
-        held = next((k for k in range(longest, 0, -1) if text.endswith(self._stop[:k])), 0)
+            return text[: min(places)]
+        held = max(_held(text, stop) for stop in self._stops)
         self._held = text[len(text) - held :]
         return text[: len(text) - held]
+
+
+def _held(text: str, stop: str) -> int:
+    """How many of the last characters may be the beginning of a stop text."""
+    longest = min(len(stop) - 1, len(text))
+    return next((k for k in range(longest, 0, -1) if text.endswith(stop[:k])), 0)
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,10 @@ class _Prefixed:
 
     def __call__(self, scores: Float[Tensor, "R V"], written: Int[Tensor, "R T"]) -> Float[Tensor, "R V"]:
         return self.rule(scores, torch.cat([self.prefix.expand(len(written), -1), written], 1))
+
+
+def _stops(writing: Writing) -> tuple[str, ...]:
+    return (writing.stop,) if writing.stop else ()
 
 
 def _rules(writing: Writing) -> list[Rule]:
@@ -124,7 +133,7 @@ def _streamed(
                 top_p=writing.top_p,
                 min_p=writing.min_p,
             )
-        texts = [Detokenizer(tokenizer, read, writing.stop) for _ in rows]
+        texts = [Detokenizer(tokenizer, read, _stops(writing)) for _ in rows]
         shared = select(state, torch.zeros(len(rows), dtype=torch.long, device=device))
         made = stream(model, fed[:, -1:].expand(len(rows), 1), shared, choose, Bounds(limit=limit, rules=rules))
         for tokens in made:
@@ -146,6 +155,6 @@ def _searched(
     search = BeamSearch(beam=writing.beam, n_best=writing.number, limit=limit, rules=_rules(writing))
     (found,) = beam(model, fed, model.start(), search)
     for row, one in enumerate(found[: writing.number]):
-        text = Detokenizer(tokenizer, read, writing.stop)
+        text = Detokenizer(tokenizer, read, _stops(writing))
         yield row, "".join([*map(text.add, one.tokens), text.end()])
     return not all(one.finished for one in found[: writing.number])

@@ -96,7 +96,7 @@ def in_window(search: Generator[Any, Any, Result], length: int) -> Generator[Any
             told = WindowState((yield said), torch.zeros(said.rows, 0, dtype=torch.long))
         elif isinstance(said, Feed):
             scores, state = yield from pieces(said, length)
-            told = scores[-1], state
+            told = torch.cat(scores, 1) if said.every else scores[-1], state
         else:
             told = yield said
 

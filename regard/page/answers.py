@@ -107,7 +107,7 @@ class Answers:
             seen[:] = [scores.softmax(-1)[0]]
             return chooser(scores, rows, made)
 
-        text, model = Detokenizer(tokenizer, begun, ""), run.for_long_texts
+        text, model = Detokenizer(tokenizer, begun), run.for_long_texts
         with self._patched(asked), torch.inference_mode():
             state = model.start()
         made = stream(model, torch.tensor([begun]), state, choose, Bounds(limit=limit))

@@ -123,7 +123,11 @@ class Joined:
 
     def _seat(self, feeds: dict[int, Feed]) -> None:
         """Who stays moves together, who is new sits down behind them."""
-        staying = {line.owner: self._rows(line, feeds[line.owner]) for line in self._lines if line.owner in feeds}
+        staying = {
+            line.owner: self._rows(line, feeds[line.owner])
+            for line in self._lines
+            if line.owner in feeds and isinstance(feeds[line.owner].state, Seat)  # it may have begun anew
+        }
         coming = {owner: _rows_of(feed, self.width) for owner, feed in feeds.items() if owner not in staying}
         everyone = staying | coming
         spare = -sum(map(len, everyone.values())) % (ROWS if self.width == 1 else 1)

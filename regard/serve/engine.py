@@ -6,7 +6,6 @@ prompts are read alone, long ones in pieces between the steps of the others; the
 
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
@@ -233,7 +232,6 @@ class Engine:
             try:
                 told = self._batches[kind].step(self.model, feeds)
             except Exception as error:  # nobody knows whose: all of them end, others go on
-                traceback.print_exc()
                 del self._batches[kind]
                 for number in feeds:
                     self._end(number, self.running[number], Ended(error))

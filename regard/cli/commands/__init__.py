@@ -12,6 +12,7 @@ from regard.cli.commands.init import InitCommand
 from regard.cli.commands.lab import LabCommand
 from regard.cli.commands.labelling import CaptionCommand, ClassifyCommand, EmbedCommand, TagCommand
 from regard.cli.commands.look import LookCommand
+from regard.cli.commands.serve import ServeCommand
 from regard.cli.commands.training import CompareCommand, DemoCommand, EvaluateCommand, TrainCommand
 
 IN_ORDER: tuple[type[Command], ...] = (
@@ -33,6 +34,7 @@ IN_ORDER: tuple[type[Command], ...] = (
     HeadsCommand,
     FindCommand,
     LookCommand,
+    ServeCommand,
     ExportCommand,
     LabCommand,
     DoctorCommand,
