@@ -389,7 +389,7 @@ def test_a_captioner_is_looked_into_where_it_writes(captioner, tmp_path, capsys)
     assert main(words) == 1
     assert capsys.readouterr().err == (
         "regard: the target has 18 tokens, 2000 are wanted: units are chosen on one half and judged on the other; "
-        "give a longer text\n"
+        "give a longer text, such as --data FILE\n"
     )
     albums.album(tmp_path, 260)
     draw = random.Random(0)

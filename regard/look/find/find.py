@@ -166,7 +166,7 @@ def find(
     if total < 2 * LEAST:
         raise UserError(
             f"the {side} has {counted(total, 'token')}, {2 * LEAST} are wanted: units are chosen on one half and "
-            "judged on the other; give a longer text"
+            "judged on the other; give a longer text, such as --data FILE"
         )
     labels = {name: reading.labels(name, found) for name, found in properties.items()}
     for name, found in labels.items():
