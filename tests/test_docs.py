@@ -111,4 +111,4 @@ def test_every_command_on_a_page_is_understood(command, monkeypatch):
     name, *words = shlex.split(re.split(r" [|<>] ", command)[0], comments=True)[1:]
     asked = parse(COMMANDS[name], [word for word in words if word != "…"])
     if isinstance(asked, TrainCommand) and not str(asked.recipe).startswith("runs"):
-        asked.ready()  # its settings are those of a recipe
+        assert asked.wanted  # its settings are those of a recipe

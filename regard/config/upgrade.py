@@ -36,6 +36,18 @@ class Renamed:
         return f"{self.old} is called {self.new} now"
 
 
+@dataclass(frozen=True)
+class Unsaid:
+    """A setting that did not exist, as `section.key`, and the value that does what was done without it."""
+
+    setting: str
+    value: Any
+
+    def __call__(self, table: Table) -> Table:
+        section, _, name = self.setting.rpartition(".")
+        return table if name in _section(table, section) else with_override(table, self.setting, self.value)
+
+
 def without_idle(table: Table) -> Table:
     """Settings that did nothing were let through, and are refused now: as by default they did the same."""
     model, train = _section(table, "model"), _section(table, "train")
@@ -58,6 +70,7 @@ UPGRADES: tuple[tuple[Callable[[Table], Table], ...], ...] = (
     (  # 1 → 2
         Renamed("train.momentum", "train.beta2"),  # it always was Adam's β₂; Muon's momentum is another number
         without_idle,
+        Unsaid("train.fresh", 0.0),  # every row of a recurrent language model went on from the one before
     ),
 )
 """What became of each version's tables in the next one."""
