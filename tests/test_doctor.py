@@ -7,6 +7,7 @@ import torch
 import typed
 
 import regard
+from regard.engine import building
 from regard.engine import library as libraries
 from regard.engine.native import Native
 
@@ -17,7 +18,7 @@ run, said, refused = typed.run, typed.said, typed.refused
 def _no_compiler(monkeypatch, tmp_path):
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
-    monkeypatch.setattr(libraries, "COMPILERS", ("no-such-compiler",))
+    monkeypatch.setattr(building, "COMPILERS", ("no-such-compiler",))
     monkeypatch.setattr(libraries, "BUILT", tmp_path)
     libraries.library.cache_clear()
     yield
@@ -28,7 +29,7 @@ def _no_compiler(monkeypatch, tmp_path):
 def _engine():
     try:
         libraries.library()
-    except libraries.NoLibrary as why:
+    except building.NoLibrary as why:
         pytest.skip(f"no native engine here: {why}")
 
 

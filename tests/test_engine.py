@@ -1,7 +1,10 @@
 """The native engine is the eager model: its laws, over every model of the zoo, on every level of instructions here."""
 
+import ast
+import sys
 import threading
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,16 +14,18 @@ from zoo import MODELS, TRANSDUCERS, VOCABULARY, WRITES, begin, make, one_of, so
 import regard
 from regard import Model, Source, State, UserError, select
 from regard.decode.beam import BeamSearch, beam
+from regard.engine import building
 from regard.engine import library as libraries
+from regard.engine.building import Level, NoLibrary, compiled, levels
 from regard.engine.choose import account, prepare
-from regard.engine.library import Level, Library, NoLibrary, compiled, levels
+from regard.engine.library import Library, levels_here
 from regard.engine.native import Native
 from regard.layers.state import leaves, map_state
 from regard.models.ensemble import Ensemble
 
 ASIDE = {"lm-transformer-additive", *TRANSDUCERS, *(MODELS.keys() - WRITES.keys())}  # these answer by torch
 NATIVE = [name for name in MODELS if name not in ASIDE]
-HERE = [level for level in levels() if level.is_there()]
+HERE = levels_here()
 each_model = pytest.mark.parametrize("name", NATIVE)
 each_level = pytest.mark.parametrize("level", HERE, ids=lambda level: level.name)
 
@@ -284,7 +289,7 @@ def test_a_state_in_float64_is_not_read_as_float32(best):
 def test_without_a_compiler_models_answer_by_torch(monkeypatch, tmp_path):
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path))
     monkeypatch.setenv("CXX", "no-such-compiler")
-    monkeypatch.setattr(libraries, "COMPILERS", ("no-such-compiler",))
+    monkeypatch.setattr(building, "COMPILERS", ("no-such-compiler",))
     monkeypatch.setattr(libraries, "BUILT", tmp_path)
     libraries.library.cache_clear()
     try:
@@ -316,6 +321,14 @@ def test_a_library_that_was_cut_off_is_compiled_again(best, monkeypatch, tmp_pat
         compiled(best.level, tmp_path)
     path.write_bytes(whole)
     assert compiled(best.level, tmp_path) == path
+
+
+def test_a_wheel_can_be_built_where_nothing_is_installed():
+    """What compiles the engine imports nothing that is not Python's own."""
+    text = Path(building.__file__).read_text()
+    imported = {node.module or "" for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)}
+    imported |= {name.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import) for name in node.names}
+    assert {name.partition(".")[0] for name in imported} <= sys.stdlib_module_names
 
 
 def test_an_unknown_processor_is_named(monkeypatch):

@@ -5,7 +5,8 @@ from typing import cast
 
 import torch
 
-from regard.engine.library import NoLibrary, library
+from regard.engine.building import NoLibrary
+from regard.engine.library import library
 from regard.engine.native import Native
 from regard.engine.tape import Unknown
 from regard.errors import UserError, unknown

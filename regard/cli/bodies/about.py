@@ -9,8 +9,9 @@ from regard.cli.commands.about import CompletionCommand, CorporaCommand, DoctorC
 from regard.cli.completion import script
 from regard.cli.screen import WIDE, console
 from regard.data.corpora.registry import CORPORA
+from regard.engine.building import NoLibrary, compiler
 from regard.engine.choose import account
-from regard.engine.library import NoLibrary, compiler, levels, library
+from regard.engine.library import levels_here, library
 from regard.errors import counted
 from regard.runs import load_run
 
@@ -31,7 +32,7 @@ def doctor(asked: DoctorCommand) -> int:
 
 def _findings(asked: DoctorCommand) -> list[tuple[str, str]]:
     """What was found, line by line: a name and the words."""
-    known = ", ".join(level.words for level in levels() if level.is_there())
+    known = ", ".join(level.words for level in levels_here())
     found = [
         (
             "machine",
