@@ -5,11 +5,12 @@
 # make demo       trains a small translator in about 90 seconds and shows where it looks
 # make bench      speed and memory against named peers (docs/performance.md)
 # make course    runs the five notebooks of the course, with their solutions
+# make site      builds the site into build/site, lessons executed, and checks its links
 # make weights    fetches published models for the tests that open them; ONLY="g2p minilm" some of them
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test test-avx2 quick check script mutants kills demo bench course weights clean
+.PHONY: test test-avx2 quick check script mutants kills demo bench course site weights clean
 
 test: check
 	$(BIN)/pytest -n auto
@@ -51,6 +52,9 @@ bench: .venv/installed-bench
 course: .venv/installed
 	rm -rf build/course
 	$(BIN)/python -m course run build/course
+
+site: course
+	$(BIN)/python -m website build/site build/course
 
 weights: .venv/installed
 	$(BIN)/python tests/published.py $(ONLY)

@@ -3,6 +3,7 @@
 from regard.cli.command import Command
 from regard.cli.commands.about import CompletionCommand, CorporaCommand, DoctorCommand
 from regard.cli.commands.align import AlignCommand
+from regard.cli.commands.card import CardCommand
 from regard.cli.commands.decoding import ScoreCommand, TranslateCommand, WriteCommand
 from regard.cli.commands.export import ExportCommand
 from regard.cli.commands.find import FindCommand
@@ -36,6 +37,7 @@ IN_ORDER: tuple[type[Command], ...] = (
     LookCommand,
     ServeCommand,
     ExportCommand,
+    CardCommand,
     LabCommand,
     DoctorCommand,
     CompletionCommand,

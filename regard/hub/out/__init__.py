@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from regard.disk import new_folder
 from regard.errors import UserError, unknown
-from regard.hub.out.card import write_card
+from regard.hub.out.card import own_card, write_card
 from regard.hub.out.ctranslate2 import CTranslate2
 from regard.hub.out.gguf import GGUF
 from regard.hub.out.hf import HuggingFace
@@ -16,6 +16,9 @@ from regard.runs import Run
 
 TARGETS: dict[str, Target] = {target.name: target for target in (HuggingFace(), CTranslate2(), GGUF(), Onnx())}
 """Those that hold least first, and the one that holds everything last."""
+
+
+__all__ = ["TARGETS", "Comparison", "compared", "export", "own_card", "target_for"]
 
 
 class Comparison(NamedTuple):

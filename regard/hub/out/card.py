@@ -15,7 +15,19 @@ PURPOSES = {"language model": "text-generation", "translator": "translation", "c
 
 def write_card(run: Run, target: Target, folder: Path, place: Path) -> None:
     """README.md in a folder that will stand at `place`."""
-    write_text(folder / "README.md", "\n".join(_lines(run, target, place)) + "\n")
+    use = "\n\n".join([f"```python\n{target.example(run, str(place))}\n```", *_limits(run)])
+    write_text(folder / "README.md", card(run, target.engine, use))
+
+
+def own_card(run: Run) -> str:
+    """The card of a run as it is, for people who have regard."""
+    name = run.folder.path.resolve().name
+    return card(run, "regard", f"```\nregard {run.task.commands[0]} {name}\nregard look {name}\n```")
+
+
+def card(run: Run, library: str, use: str) -> str:
+    """The card of a run for whoever has that library; `use` says how it is used, as Markdown."""
+    return "\n".join(_lines(run, library, use)) + "\n"
 
 
 def summary(run: Run) -> str:
@@ -33,18 +45,21 @@ def summary(run: Run) -> str:
     )
 
 
-def _lines(run: Run, target: Target, place: Path) -> Iterator[str]:
+def _lines(run: Run, library: str, use: str) -> Iterator[str]:
     purpose = PURPOSES.get(run.task.title, "text-classification")
-    yield from ("---", f"library_name: {target.engine}", f"pipeline_tag: {purpose}", "tags:", "- regard", "---", "")
+    yield from ("---", f"library_name: {library}", f"pipeline_tag: {purpose}", "tags:", "- regard", "---", "")
     yield from (f"# {run.folder.path.resolve().name}", "", summary(run), "")
     if scores := _held_out(run):
         yield from ("On what was held out:", "", "| figure | value |", "|---|---|")
         yield from (f"| {name} | {value:g} |" for name, value in scores.items() if isinstance(value, float))
         yield ""
-    yield from ("```python", target.example(run, str(place)), "```", "")
+    yield use
+
+
+def _limits(run: Run) -> Iterator[str]:
+    """What regard does with any text, and another engine does not."""
     if run.tokenizer.to_json()["kind"] == "characters":
         yield "A character that was not in the training text is unknown to this tokenizer; regard spells it in bytes."
-        yield ""
     if not run.task.has_source and run.model.grows:
         length = run.recipe.train.length
         yield f"Trained on {length} tokens at a time: behind that regard reads the last half again, engines do not."
