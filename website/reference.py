@@ -76,7 +76,7 @@ def python() -> Iterator[str]:
         if name.startswith("_") or not (inspect.isclass(thing) or inspect.isfunction(thing)):
             continue
         yield from _told(f"regard.{name}", thing)
-        if inspect.isclass(thing):
+        if inspect.isclass(thing) and not issubclass(thing, Settings):  # what settings are stands on their page
             for called, method in inspect.getmembers(thing, inspect.isfunction):
                 home = getattr(method, "__module__", "")
                 if not called.startswith("_") and home.startswith("regard") and inspect.getdoc(method):
