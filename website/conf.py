@@ -21,6 +21,7 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 highlight_language = "text"
 nitpicky = True
+suppress_warnings = ["toc.not_included"]  # what a page of the menu links to need not be in the menu
 html_theme = "furo"
 html_title = "regard"
 html_copy_source = False
