@@ -213,7 +213,7 @@ def test_numbers_of_8_bits_are_answered_one_at_a_time(engine_of):
     torch.manual_seed(0)
     model = with_precision(build(LanguageModel(Recurrent("lstm", width=128, layers=1)), 300), "int8")
     engine = engine_of(model)
-    assert not engine.together
+    assert not engine.sizes
     searches = [Asked(None, tokens(1, 3), 0, 1, seed) for seed in range(6)]
     one_by_one = [results(engine, [search.asking()])[0] for search in searches]
     assert results(engine, [search.asking() for search in searches]) == one_by_one

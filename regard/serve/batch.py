@@ -3,8 +3,8 @@
 Searches come and go at every step. A row's numbers do not depend on its neighbours, to the last bit:
 
 - its past stands where it would stand alone (`Uneven`), and what is shown of memories ends at whole blocks;
-- rows are computed in multiples of `ROWS`: kernels treat the rows of a last, smaller block otherwise;
-- a group of beams has a multiple of `ROWS` rows too, for the same reason.
+- as many rows are computed as `steady` has found to change nothing;
+- a group of beams has a multiple of `BLOCK` rows, for the same reason.
 
 What is added to make it so repeats rows that are there, and nobody looks at it.
 """
@@ -19,9 +19,7 @@ from torch import Tensor
 from regard.layers.state import Beams, Part, State, join, select
 from regard.models.feeding import Fed, Feed
 from regard.models.model import Model
-
-ROWS = 8  # found by trying: kernels of Intel and AMD processors, with and without AVX-512
-
+from regard.serve.steady import BLOCK, rounded
 
 Kind: TypeAlias = tuple[int, object]  # how wide groups are, and what their states are like
 
@@ -56,7 +54,7 @@ class Places(NamedTuple):
 
 def wide(beams: int) -> int:
     """How many rows a group of so many has in a batch."""
-    return 1 if beams == 1 else -(-beams // ROWS) * ROWS
+    return 1 if beams == 1 else -(-beams // BLOCK) * BLOCK
 
 
 def shape_of(state: State) -> object:
@@ -69,8 +67,8 @@ def shape_of(state: State) -> object:
 class Joined:
     """Searches whose groups are alike wide, one step after the other."""
 
-    def __init__(self, width: int, shape: object = None) -> None:
-        self.width, self.kind = width, (width, shape)
+    def __init__(self, kind: Kind, sizes: Sequence[int]) -> None:
+        self.kind, self.width, self._sizes = kind, kind[0], sizes
         self._state: State = None
         self._lines: list[Places] = []
         self._spare = range(0)  # lines that repeat the first, to fill up
@@ -130,7 +128,8 @@ class Joined:
         }
         coming = {owner: _rows_of(feed, self.width) for owner, feed in feeds.items() if owner not in staying}
         everyone = staying | coming
-        spare = -sum(map(len, everyone.values())) % (ROWS if self.width == 1 else 1)
+        needed = self.width * sum(map(len, everyone.values()))
+        spare = (rounded(needed, self._sizes) - needed) // self.width
         self._lines, first = [], 0
         for place, (owner, rows) in enumerate(everyone.items()):
             self._lines.append(Places(owner, first, len(rows)))

@@ -18,7 +18,7 @@ from torch import Tensor
 from regard.models.feeding import Compute, Feed, Read, fed
 from regard.models.model import Model
 from regard.serve.batch import Joined, Seat, shape_of, wide
-from regard.serve.steady import steady
+from regard.serve.steady import BLOCK, steady
 
 PIECE = 128  # tokens of a prompt that are read between two steps of the others
 
@@ -73,15 +73,18 @@ class Engine:
         self, model: Model, rows: int = 32, queue: int = 256, flush: Callable[[], None] = lambda: None
     ) -> None:
         self.model, self.most_rows, self.most_waiting = model, rows, queue
-        self.together = steady(model)
+        self.sizes: list[int] = []
+        """How many rows may be computed together; none: each search alone."""
         self.running: dict[int, Job] = {}
         self.waiting: deque[Job] = deque()
         self.steps = 0
         self.pace = 0.1  # seconds between two searches that end, as measured
         self._flush, self._numbers, self._batches = flush, count(), dict[Any, Joined]()
+        self._tried = threading.Event()
         self._changed, self._closing, self._ended = threading.Condition(), False, time.monotonic()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
+        self._tried.wait()
 
     def submit(self, job: Job) -> None:
         """Queues a search; refuses it where too many wait."""
@@ -118,6 +121,9 @@ class Engine:
 
     @torch.inference_mode()
     def _run(self) -> None:
+        torch.set_num_threads(1)  # attention by several threads gives a row other bits, by which of them it meets
+        self.sizes = steady(self.model, max(2 * BLOCK, self.most_rows) + wide(self.most_rows))
+        self._tried.set()
         while self._wait():
             self._admit()
             self._read()
@@ -173,7 +179,7 @@ class Engine:
 
     def _sits(self, job: Job, feed: Feed) -> bool:
         """Whether it is one more token for rows that are, or may be, in a batch; all else is read alone."""
-        return job.has_read and self.together and feed.tokens.shape[1] == 1 and feed.keep is None and not feed.every
+        return job.has_read and bool(self.sizes) and feed.tokens.shape[1] == 1 and feed.keep is None and not feed.every
 
     def _end(self, number: int, job: Job, ended: Ended) -> None:
         self.running.pop(number, None)
@@ -227,7 +233,7 @@ class Engine:
                 seat = job.said.state
                 kind = seat.kind if isinstance(seat, Seat) else (wide(job.said.beams), shape_of(seat))
                 kinds.setdefault(kind, {})[number] = job.said
-        self._batches = {kind: self._batches.get(kind) or Joined(*kind) for kind in kinds}
+        self._batches = {kind: self._batches.get(kind) or Joined(kind, self.sizes) for kind in kinds}
         for kind, feeds in kinds.items():
             try:
                 told = self._batches[kind].step(self.model, feeds)
