@@ -236,6 +236,23 @@ def test_translations_are_those_of_the_command(there, runs):
     assert [len(others) for others in found["alternatives"]] <= [2, 2, 2]
 
 
+def test_many_translations_at_once_are_those_one_by_one(there):
+    body = {"source": "en", "target": "fr", "alternatives": 2}
+    words = ["one", "two", "three", "four", "two", "one"] * 4
+    asked = [body | {"q": " ".join(words[:n]), "beam": 1 + n % 6} for n in range(1, 20)]
+    found = [None] * len(asked)
+
+    def one(place):
+        found[place] = told(there, "/translate", asked[place])
+
+    threads = [threading.Thread(target=one, args=(place,)) for place in range(len(asked))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [told(there, "/translate", each) for each in asked]
+
+
 def test_where_it_looked(there):
     found = told(there, "/translate", {"q": "one two three", "source": "en", "target": "fr", "alignments": True})
     (line,) = found["alignments"]
@@ -318,7 +335,9 @@ def test_a_key_guards_everything_but_health(runs):
 
 def test_other_pages_and_other_names_are_turned_away(there):
     assert ask(there, "/v1/models", origin="http://evil.example")[0] == 403
-    assert ask(there, "/v1/models", host="evil.example")[0] == 403
+    for host in ("evil.example", "[::1", "127.0.0.1.evil.example", ""):
+        assert ask(there, "/v1/models", host=host)[0] == 403
+    assert ask(there, "/v1/models", origin="http://[")[0] == 403
     status, headers, _ = ask(there, "/v1/models", origin="http://good.example")
     assert (status, headers["access-control-allow-origin"]) == (200, "http://good.example")
 

@@ -50,15 +50,24 @@ class Guard:
 
     def _refusal(self, scope: Scope, headers: dict[bytes, str], origin: str | None) -> Json | None:
         host = headers.get(b"host", "")
-        if origin and origin not in self.origins and urlsplit(origin).netloc != host:
+        if origin and origin not in self.origins and origin.partition("://")[2] != host:
             return _told(403, "this page may not ask here; name it with --allow-origin")
         if self.key is None:
-            name = urlsplit(f"//{host}").hostname if host.isascii() else None
-            return None if name in LOOPBACK else _told(403, "without a key only this machine may ask, by its own name")
+            return (
+                None if _name(host) in LOOPBACK else _told(403, "without a key only this machine may ask, by its name")
+            )
         scope["authorised"] = hmac.compare_digest(_given(headers.get(b"authorization", "")), self.key)
         if scope["authorised"] or scope["path"] in OPEN or scope["path"] in OWN_KEY:
             return None
         return _told(401, "a key is wanted: Authorization: Bearer …")
+
+
+def _name(host: str) -> str | None:
+    """A host without its port."""
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
 
 
 def _given(header: str) -> bytes:

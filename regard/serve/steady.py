@@ -12,7 +12,7 @@ BLOCK = 8  # rows: kernels treat those of a last, smaller block otherwise, on ev
 
 @torch.inference_mode()
 def steady(model: Model, most: int) -> list[int]:
-    """The numbers of rows, up to `most` or a little more, with which each product of the model gives a row the same bits.
+    """The numbers of rows, up to `most` or a little more, with which each product of the model gives the same bits.
 
     Kernels differ from processor to processor, and share out rows among threads in their own ways: so this is tried, in
     the thread that will compute, for each shape of a product. Numbers of 8 bits pass nowhere: their scale is that of

@@ -34,7 +34,7 @@ class ServeCommand(Command):
     allow_origin: tuple[str, ...] = option((), "ORIGIN")
     """A page of others that may ask, such as https://example.org."""
     rows: int = at_least(1, 32)
-    """Rows computed together: a text that is written is one, a translation as many as its beam."""
+    """Rows computed together: a text that is written is one, a translation eight, or sixteen with a beam above 8."""
     queue: int = at_least(1, 256)
     """Requests that may wait; more are told to come again."""
     longest: int = at_least(2, 4096)
