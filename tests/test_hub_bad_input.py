@@ -16,6 +16,7 @@ from regard.disk import write_tensors
 from regard.errors import UserError
 from regard.hub import importing
 from regard.hub.importing import import_run
+from regard.hub.reading.npz import Npz
 
 pytest.importorskip("transformers", reason="transformers, our reference, is not installed")
 pytest.importorskip("gguf", reason="gguf, our reference, is not installed")
@@ -167,3 +168,11 @@ def test_a_run_that_is_there_stays(tmp_path, capsys):
     assert main(["import", str(tmp_path / "hf"), "--run", str(tmp_path / "run")]) == 1
     assert "is there already; choose another folder with --run, or delete it" in capsys.readouterr().err
     assert (tmp_path / "run/config.toml").read_text() == before
+
+
+def test_a_header_that_ends_in_the_middle_is_said_in_a_line(tmp_path):
+    np.savez(tmp_path / "one.npz", enc_emb=np.zeros((3, 2), np.float32))
+    path = tmp_path / "broken.npz"
+    path.write_bytes((tmp_path / "one.npz").read_bytes().replace(b"(3, 2), }", b"(3, 2,   "))
+    with pytest.raises(UserError, match="is damaged at enc_emb"):
+        Npz(path).array("enc_emb")
