@@ -17,7 +17,7 @@ test: check
 
 # Kernels, 8 and 16 bits: a processor of many servers and laptops has neither AVX-512 nor its numbers.
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
-BY_PROCESSOR := laws references attention positions precision optim score train_in_parts train_going_on
+BY_PROCESSOR := laws engine engine_int8 references attention positions precision optim score train_in_parts train_going_on
 
 test-avx2: .venv/installed
 	$(AVX2) $(BIN)/pytest -n auto $(BY_PROCESSOR:%=tests/test_%.py)
