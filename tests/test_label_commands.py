@@ -261,7 +261,9 @@ def test_start_from_points_nowhere_or_at_something_else(runs, refused, tmp_path)
         "model.start_from: nowhere is not a run (it has no config.toml); give the folder that `regard train` made"
     )
     tagger = runs["tagger-rnn"]
-    assert refused(*words(tagger)) == f"model.start_from: {tagger} holds a tagger, wanted is a language-model"
+    assert refused(*words(tagger)) == (
+        f"model.start_from: {tagger} holds a tagger, wanted is a language-model or an encoder"
+    )
     lm = runs["lm-gru"]
     assert refused(*words(lm, "--model.encoder.width", 64)) == (
         f"model.encoder.width (64) is not that of the language model in {lm} (12); "
