@@ -1,10 +1,11 @@
 """Every command as it can be typed: its words, options and help. No torch here; what it does is in `cli/bodies`."""
 
 from regard.cli.command import Command
-from regard.cli.commands.about import CompletionCommand, CorporaCommand, DoctorCommand
+from regard.cli.commands.about import CompletionCommand, CorporaCommand
 from regard.cli.commands.align import AlignCommand
 from regard.cli.commands.card import CardCommand
 from regard.cli.commands.decoding import ScoreCommand, TranslateCommand, WriteCommand
+from regard.cli.commands.doctor import DoctorCommand
 from regard.cli.commands.export import ExportCommand
 from regard.cli.commands.find import FindCommand
 from regard.cli.commands.heads import HeadsCommand
