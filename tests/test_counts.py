@@ -216,3 +216,9 @@ def test_what_can_be_wrong_with_it(tmp_path, capsys):
     assert said(tmp_path / "pairs", "--method", "counts", "--fed") == (
         "regard: --back, --head, --fed and weights as --json are of attention; leave out --method counts\n"
     )
+
+
+def test_an_empty_file_is_nothing_to_count_in(tmp_path, capsys):
+    (empty := tmp_path / "empty.tsv").touch()
+    assert main(["align", str(empty), "--method", "counts"]) == 1
+    assert capsys.readouterr().err == f"regard: {empty} is empty; give a file of pairs to count in, source<TAB>target\n"

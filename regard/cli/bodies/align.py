@@ -77,6 +77,8 @@ def _counted(asked: AlignCommand) -> int:
         first = [(source.parts, target.parts) for source, target, _ in gold]
     else:
         first = [] if asked.file == STANDARD else [(source.parts, target.parts) for source, target in _pairs(asked)]
+    if not more:
+        raise UserError(f"{asked.run} is empty; give a file of pairs to count in, source<TAB>target")
     aligner = Aligner([*first, *more])
     for _ in watched(range(ROUNDS), "counting", ROUNDS):
         aligner.improve()
