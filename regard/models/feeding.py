@@ -49,8 +49,10 @@ def fed(model: Model, feed: Feed) -> Fed:
     return model.prefill(feed.tokens, feed.state, feed.keep)
 
 
-def answered(model: Model, search: Generator[Any, Any, Result]) -> Generator[Any, None, Result]:
-    """What a search says besides, with one model to answer it; its result is handed back."""
+def relayed(
+    search: Generator[Any, Any, Result], reply: Callable[[Any], Generator[Any, Any, Any]]
+) -> Generator[Any, Any, Result]:
+    """A search whose every word `reply` answers, saying itself what it wants for that; its result is handed back."""
     told: Any = None
     while True:
         try:
@@ -58,15 +60,23 @@ def answered(model: Model, search: Generator[Any, Any, Result]) -> Generator[Any
         except StopIteration as end:
             result: Result = end.value
             return result
+        told = yield from reply(said)
+
+
+def answered(model: Model, search: Generator[Any, Any, Result]) -> Generator[Any, None, Result]:
+    """What a search says besides, with one model to answer it; its result is handed back."""
+
+    def reply(said: Any) -> Generator[Any, None, Any]:
         if isinstance(said, Feed):
-            told = fed(model, said)
-        elif isinstance(said, Read):
-            told = model.start(said.source, said.rows)
-        elif isinstance(said, Compute):
-            told = said.compute()
-        else:
-            yield said
-            told = None
+            return fed(model, said)
+        if isinstance(said, Read):
+            return model.start(said.source, said.rows)
+        if isinstance(said, Compute):
+            return said.compute()
+        yield said
+        return None
+
+    return (yield from relayed(search, reply))
 
 
 def found_by(model: Model, search: Generator[Any, Any, Result]) -> Result:

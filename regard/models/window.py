@@ -1,6 +1,6 @@
 """The context window: a language model of attention, held to the length that it was trained with."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import torch
@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.layers.state import State
-from regard.models.feeding import Feed, Read, Result
+from regard.models.feeding import Feed, Read, Result, found_by, relayed
 from regard.models.model import Model, Source, check_fed
 
 GAP = -1  # in place of a token: padding
@@ -42,28 +42,19 @@ class ContextWindow(Model[WindowState]):
     def forward(
         self, tokens: Int[Tensor, "B T"], state: WindowState, keep: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B T V"], WindowState]:
-        scores, state = self._piece_by_piece(self.model, tokens, state, keep)
+        scores, state = self._piece_by_piece(Feed(tokens, state, keep, every=True))
         return torch.cat(scores, 1), state
 
     def prefill(
         self, tokens: Int[Tensor, "B T"], state: WindowState, keep: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B V"], WindowState]:
-        scores, state = self._piece_by_piece(self.model.prefill, tokens, state, keep)
+        scores, state = self._piece_by_piece(Feed(tokens, state, keep))
         return scores[-1], state
 
-    def _piece_by_piece(
-        self, feed: Callable[..., tuple[Tensor, State]], tokens: Tensor, state: WindowState, keep: Tensor | None
-    ) -> tuple[list[Tensor], WindowState]:
-        """What `feed` gives for each run of tokens that are read from one beginning, and the state behind them."""
-        check_fed(tokens, state)
-        reading, told = pieces(Feed(tokens, state, keep), self.length), None
-        while True:
-            try:
-                said = reading.send(told)
-            except StopIteration as end:
-                found: tuple[list[Tensor], WindowState] = end.value
-                return found
-            told = self.model.start(batch=said.rows) if isinstance(said, Read) else feed(*said[:3])
+    def _piece_by_piece(self, feed: Feed) -> tuple[list[Tensor], WindowState]:
+        """The scores of each run of tokens that are read from one beginning, and the state behind them."""
+        check_fed(feed.tokens, feed.state)
+        return found_by(self.model, pieces(feed, self.length))
 
 
 def pieces(asked: Feed, length: int) -> Generator[Any, Any, tuple[list[Tensor], WindowState]]:
@@ -85,20 +76,16 @@ def pieces(asked: Feed, length: int) -> Generator[Any, Any, tuple[list[Tensor], 
 
 def in_window(search: Generator[Any, Any, Result], length: int) -> Generator[Any, Any, Result]:
     """The same search, its model held to `length` tokens as by a `ContextWindow`."""
-    told: Any = None
-    while True:
-        try:
-            said = search.send(told)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
+
+    def reply(said: Any) -> Generator[Any, Any, Any]:
         if isinstance(said, Read):
-            told = WindowState((yield said), torch.zeros(said.rows, 0, dtype=torch.long))
-        elif isinstance(said, Feed):
+            return WindowState((yield said), torch.zeros(said.rows, 0, dtype=torch.long))
+        if isinstance(said, Feed):
             scores, state = yield from pieces(said, length)
-            told = torch.cat(scores, 1) if said.every else scores[-1], state
-        else:
-            told = yield said
+            return torch.cat(scores, 1) if said.every else scores[-1], state
+        return (yield said)
+
+    return (yield from relayed(search, reply))
 
 
 def _told(tokens: Int[Tensor, "B T"], state: State) -> tuple[Tensor, State, Tensor | None]:
