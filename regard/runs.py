@@ -368,6 +368,10 @@ def load_run(
     """The run in a folder, ready to answer; with others of the same tokenizers, an ensemble."""
     folder = Folder(Path(path))
     recipe = folder.read_config()
+    try:
+        task_of(recipe)
+    except UserError as error:  # a kind that there is not: which file says so is known here
+        raise UserError(f"{folder.config}: {error}") from None
     tokenizer = load(folder.tokenizer)
     source = load(folder.source_tokenizer) if folder.source_tokenizer.exists() else tokenizer
     others = tuple(load_run(other, precision=precision, engine=engine) for other in ensemble)

@@ -124,6 +124,14 @@ def test_what_is_said_of_each_file(whole, tmp_path):
     assert answers(path)
 
 
+def test_a_kind_of_data_that_there_is_not_names_its_file(whole, tmp_path):
+    shutil.copytree(whole, path := tmp_path / "run")
+    config = path / "config.toml"
+    config.write_text(config.read_text().replace('kind = "pairs"', 'kind = "qairs"'))
+    line = f"{config}: data.kind 'qairs' does not exist; did you mean 'pairs'?"
+    assert or_refused(answers, path) == or_refused(goes_on, path) == line
+
+
 def test_forty_thousand_bytes_of_nothing(tmp_path):
     """As somebody tried: zeros inside the weights."""
     tensors = {"weight": torch.randn(300, 100), "bias": torch.randn(7)}
