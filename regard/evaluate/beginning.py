@@ -13,6 +13,7 @@ from regard.models.model import Model
 from regard.special import START
 
 PASSAGES, LONG = 128, 64  # how many, and how many tokens of each
+AT_ONCE = 16  # passages that are scored together
 FIRST = 10  # tokens that count as the beginning
 
 
@@ -30,10 +31,12 @@ def loss_by_position(model: Model, tokens: Int[Tensor, "B T"]) -> Float[Tensor, 
     training = model.training
     device = next(model.parameters()).device
     model.eval()
-    scores, _ = model(tokens[:, :-1].to(device), model.start(batch=len(tokens)))
+    losses = []
+    for some in tokens.split(AT_ONCE):
+        scores, _ = model(some[:, :-1].to(device), model.start(batch=len(some)))
+        losses.append(F.cross_entropy(scores.float().transpose(1, 2).cpu(), some[:, 1:], reduction="none"))  # (B, T)
     model.train(training)
-    losses = F.cross_entropy(scores.float().transpose(1, 2).cpu(), tokens[:, 1:], reduction="none")  # (B, T)
-    return losses.mean(0)
+    return torch.cat(losses).mean(0)
 
 
 def in_words(losses: Float[Tensor, " T"]) -> str:

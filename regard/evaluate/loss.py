@@ -1,15 +1,17 @@
 """What learning makes small: −log p of the tokens that were wanted."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.data.batch import IGNORED, Batch
 from regard.layers.state import State, select, where
 from regard.models.model import Model, Source
+
+AT_ONCE = 256  # positions whose scores are made probabilities together
 
 
 class BatchLoss(NamedTuple):
@@ -33,19 +35,19 @@ class Objective(nn.Module):
         self.precision = precision
 
     def forward(self, batch: Batch, state: State, student: float = 0.0) -> BatchLoss:
-        scores, state = self.read(batch, state, student)
-        loss = F.cross_entropy(
-            scores.flatten(0, 1),
-            batch.targets.flatten(),
-            ignore_index=IGNORED,
-            reduction="sum",
-            label_smoothing=self.smoothing if self.training else 0.0,
-        )
+        scores, state = self._read(batch, state, student)
+        smoothing = self.smoothing if self.training else 0.0
         right = None if self.training else (scores.argmax(-1) == batch.targets).sum()
+        loss = nats(scores.flatten(0, 1), batch.targets.flatten(), smoothing)
         return BatchLoss(loss, right, state)
 
     def read(self, batch: Batch, state: State, student: float = 0.0) -> tuple[Float[Tensor, "B T V"], State]:
         """The scores of what may come at each place, and the state behind the batch."""
+        scores, state = self._read(batch, state, student)
+        return scores.float(), state
+
+    def _read(self, batch: Batch, state: State, student: float) -> tuple[Float[Tensor, "B T V"], State]:
+        """The same, as precise as it was computed."""
         device, rough = batch.tokens.device.type, self.training and self.precision != torch.float32
         with torch.autocast(device, self.precision, enabled=rough):
             if batch.source is not None:
@@ -56,13 +58,48 @@ class Objective(nn.Module):
                 state = self.model.start(batch=batch.size)
             elif batch.anew is not None:
                 state = where(batch.anew, self.model.start(batch=batch.size), state)
-            scores, state = self._scores(batch, state, student)
-        return scores.float(), state
+            return self._scores(batch, state, student)
 
     def _scores(self, batch: Batch, state: State, student: float) -> tuple[Float[Tensor, "B T V"], State]:
         if not student:
             return self.model(batch.tokens, state, batch.keep)
         return by_student_forcing(self.model, batch, state, student)
+
+
+def nats(scores: Float[Tensor, "N V"], wanted: Int[Tensor, " N"], smoothing: float = 0.0) -> Float[Tensor, ""]:
+    """Σ_n −log p(wanted_n), p = softmax(scores), some positions at a time; for a gradient the scores are given away.
+
+    They are the largest tensor of an update by far. Whole, log p and two gradients would be as large again, each; here
+    the gradient takes the place of the scores, and the rest never has more than AT_ONCE positions.
+    """
+    if scores.requires_grad and torch.is_grad_enabled():
+        return _InPlace.apply(scores, wanted, smoothing)  # type: ignore[no-untyped-call]
+    parts = zip(scores.split(AT_ONCE), wanted.split(AT_ONCE), strict=True)
+    return torch.stack([_nats(some, those, smoothing) for some, those in parts]).sum()
+
+
+class _InPlace(torch.autograd.Function):
+    """The gradient is found where the loss is: p − y, by torch's own rules, and scaled by what comes from behind."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Float[Tensor, "N V"], wanted: Int[Tensor, " N"], smoothing: float) -> Tensor:
+        ctx.gradient, losses = scores.detach(), []
+        for some, those in zip(ctx.gradient.split(AT_ONCE), wanted.split(AT_ONCE), strict=True):
+            with torch.enable_grad():
+                given = some.float().detach().requires_grad_()
+                losses.append(_nats(given, those, smoothing))
+            some.copy_(torch.autograd.grad(losses[-1], given)[0])
+        return torch.stack(losses).detach().sum()
+
+    @staticmethod
+    def backward(ctx: Any, *behind: Tensor) -> tuple[Tensor, None, None]:
+        gradient = ctx.gradient
+        del ctx.gradient  # once only: it is handed on, not copied
+        return gradient.mul_(behind[0]), None, None
+
+
+def _nats(scores: Float[Tensor, "N V"], wanted: Int[Tensor, " N"], smoothing: float) -> Float[Tensor, ""]:
+    return F.cross_entropy(scores.float(), wanted, ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing)
 
 
 def by_student_forcing(
