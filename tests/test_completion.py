@@ -72,7 +72,7 @@ def test_settings_and_their_values(offered):
 def test_choices_files_and_runs(offered):
     assert offered("translate", "runs", "--precision", "") == {"float32", "int8"}
     assert offered("look", "--view", "g") == {"gradients"}
-    assert offered("translate", "--save", "inp") == {"input.en"}
+    assert offered("translate", "--out", "inp") == {"input.en"}
     assert "runs of mine" in offered("evaluate", "ru")
     assert offered("translate", "runs", "inp") == {"input.en"}
     assert offered("translate", "runs", "--beam", "") == set()

@@ -99,11 +99,14 @@ def test_links_between_pages_lead_somewhere():
 
 
 def commands() -> list[str]:
-    """Every `regard …` in a block of the pages, less what follows it in a pipe; not those of the lab and the demo."""
+    """Every `regard …` in a block of the pages, less what follows it in a pipe; not those of the lab and the demo.
+
+    What a shell fills in is 1.
+    """
     blocks = (block for page in (*PAGES, *SITE) for block in FENCED.findall(page.read_text()))
     lines = (line for block in blocks for line in block.replace("\\\n", " ").splitlines())
     found = (re.search(r"(?:^|\| )(regard (?!lab |demo|-|\.).+)", line) for line in lines)
-    return sorted({one.group(1) for one in found if one})
+    return sorted({re.sub(r"\$\w+", "1", one.group(1)) for one in found if one})
 
 
 @pytest.mark.parametrize("command", commands())

@@ -122,7 +122,7 @@ def test_standard_streams_by_a_dash(run, said, tmp_path, monkeypatch):
 def test_what_is_read_is_not_written_over(run, refused, tmp_path):
     (tmp_path / "a.txt").write_text("one\n")
     assert refused("translate", run("pairs"), tmp_path / "a.txt", "--output", tmp_path / "a.txt") == (
-        f"{tmp_path / 'a.txt'} is also what is to be translated; choose another file for --save"
+        f"{tmp_path / 'a.txt'} is also what is to be read; choose another file for --out"
     )
     assert (tmp_path / "a.txt").read_text() == "one\n"
 

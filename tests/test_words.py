@@ -154,7 +154,7 @@ def test_behind_two_dashes_all_are_words():
         ("write", ["RUN", "--n", "3"], ["RUN", "--number", "3"]),
         ("heads", ["RUN", "--texts", "3"], ["RUN", "--number", "3"]),
         ("find", ["RUN", "--top", "3"], ["RUN", "--number", "3"]),
-        ("translate", ["RUN", "--output", "x"], ["RUN", "--save", "x"]),
+        ("translate", ["RUN", "--output", "x"], ["RUN", "--out", "x"]),
         ("write", ["RUN", "--temp", "0.5"], ["RUN", "--temperature", "0.5"]),
     ],
 )

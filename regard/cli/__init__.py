@@ -3,7 +3,6 @@
 import sys
 import warnings
 from importlib import import_module
-from keyword import iskeyword
 
 import regard
 from regard.cli.command import Command
@@ -55,7 +54,7 @@ def _run(words: list[str]) -> int:
 
 def _do(asked: Command) -> int:
     """What a command computes is imported only here, when nothing typed can be wrong any more."""
-    body = import_module(type(asked).__module__.replace(".commands.", ".bodies."))
-    name = asked.called()
+    module, name = asked.body()
+    body = getattr(import_module(module), name)
     with interruptible():
-        return int(getattr(body, f"{name}_" if iskeyword(name) else name)(asked))
+        return int(body(asked))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from keyword import iskeyword
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -27,6 +28,11 @@ class Command(Settings):
     def called(cls) -> str:
         return cls.__name__.removesuffix("Command").lower()
 
+    def body(self) -> tuple[str, str]:
+        """The module and the name of the function that does it."""
+        name = self.called()
+        return type(self).__module__.replace(".commands.", ".bodies."), f"{name}_" if iskeyword(name) else name
+
     @classmethod
     def instead(cls, words: Sequence[str]) -> str:
         """What somebody should have typed who typed more words than there are places."""
@@ -49,6 +55,11 @@ def place(shown: str, default: Any = MISSING, known: Iterable[str] = (), ending:
 def option(default: Any, shown: str) -> Any:
     """An option whose value help calls by a name of its own; one for several is typed once for each."""
     return field(default=default, metadata={"shown": shown})
+
+
+def untyped(default: Any) -> Any:
+    """A field that nobody types: one command sets it in another that it has made."""
+    return field(default=default, metadata={"untyped": True})
 
 
 def files(shown: str = "FILE") -> Any:
@@ -112,7 +123,7 @@ def options_of(kind: type[Command]) -> dict[str, Option]:
             default, names = group_default(kind, one), one.metadata["group"]
             chosen = [each for each in fields(default) if not names or each.name in names]
             found += [_option(type(default), each, one.name, getattr(default, each.name)) for each in chosen]
-        elif not {"place", "settings"} & one.metadata.keys():
+        elif not {"place", "settings", "untyped"} & one.metadata.keys():
             found.append(_option(kind, one))
     return {each.name: each for each in found}
 

@@ -62,10 +62,10 @@ def translate(asked: TranslateCommand) -> int:
     lines = read_lines(asked.file)
     terms = read_glossary(read_lines(asked.terms), asked.terms) if asked.terms else NO_TERMS
     found = run.translations(lines, asked.search, alignments=bool(asked.alignments), terms=terms, batch=asked.together)
-    if asked.save or not sys.stdout.isatty():
+    if asked.out or not sys.stdout.isatty():
         found = watched(found, "translating", count_lines(asked.file) if sys.stderr.isatty() else None)
-    with output_to(asked.save) as output, _report(asked.report) as report:
-        for number, several in enumerate(found):
+    with output_to(asked.out) as output, _report(asked.report) as report:
+        for number, several in enumerate(found, asked.first or 0):
             for one in several:
                 print(_shown(one, number, asked), file=output)
             report.add(number + 1, several[0].terms)
@@ -126,8 +126,8 @@ def score(asked: ScoreCommand) -> int:
     run = opened(asked)
     lines: Iterable[str | Pair] = read_lines(asked.file)
     if run.task.has_source:
-        lines = (_pair(number, line) for number, line in enumerate(read_lines(asked.file), 1))
-    with output_to(None) as output:
+        lines = (_pair(number, line) for number, line in enumerate(read_lines(asked.file), 1 + (asked.first or 0)))
+    with output_to(asked.out) as output:
         for one in run.scores(lines, batch=asked.together):
             nats = one.log_probability
             bits = bits_per_byte(-nats, len(one.text.encode()))

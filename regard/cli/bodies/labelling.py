@@ -26,10 +26,10 @@ from regard.progress import watched
 def caption(asked: CaptionCommand) -> int:
     search, run = asked.search, opened(asked, asked.ensemble)
     pictures, again = tee(_pictures(asked.images, run.recipe.pictures.side))
-    found = run.caption(pictures, search)
+    found, alone = run.caption(pictures, search), len(asked.images) == search.n_best == 1 and not asked.first
     if asked.save is not None:
         paths_over_source(run.model)
-    with output_to(None) as output:
+    with output_to(asked.out) as output:
         for image, captions, picture in zip(asked.images, found, again, strict=True):
             for one in captions:
                 text, score = one_line(one.text), round(one.score, 4)
@@ -38,7 +38,7 @@ def caption(asked: CaptionCommand) -> int:
                     print(json.dumps(shown, ensure_ascii=False), file=output)
                 else:
                     columns = [str(image), text, f"{score:.4f}"] if search.n_best > 1 else [str(image), text]
-                    print(text if len(asked.images) == search.n_best == 1 else "\t".join(columns), file=output)
+                    print(text if alone else "\t".join(columns), file=output)
             if asked.save is not None:
                 several = asked.save.with_stem(f"{asked.save.stem}-{image.stem}")
                 draw_overlay(
@@ -57,7 +57,7 @@ def _pictures(images: Iterable[Path], side: int) -> Iterator[Tensor]:
 def classify(asked: ClassifyCommand) -> int:
     run = opened(asked)
     lines, again = tee(read_lines(asked.file))
-    with output_to(None) as output:
+    with output_to(asked.out) as output:
         for likely, text in zip(run.classify(lines, batch=asked.together), again, strict=True):
             weights = run.word_weights(text) if asked.weights else None
             best = next(iter(likely))
@@ -82,7 +82,7 @@ def _heaviest(weights: list[tuple[str, float]]) -> str:
 def tag(asked: TagCommand) -> int:
     run = opened(asked)
     sentences, again = tee(line.split() for line in read_lines(asked.file))
-    with output_to(None) as output:
+    with output_to(asked.out) as output:
         for tags, words in zip(run.tag(sentences, batch=asked.together), again, strict=True):
             if asked.json:
                 print(json.dumps({"words": words, "tags": tags}, ensure_ascii=False), file=output)
@@ -100,7 +100,7 @@ def embed(asked: EmbedCommand) -> int:
     run = opened(asked)
     lines, again = tee(read_lines(asked.file))
     if asked.save is None and not asked.similar:
-        with output_to(None) as output:
+        with output_to(asked.out) as output:
             for vector, text in zip(run.embeddings(lines, batch=asked.together), again, strict=True):
                 numbers = vector.tolist()
                 shown = json.dumps({"text": text, "vector": numbers}, ensure_ascii=False) if asked.json else ""
@@ -109,7 +109,7 @@ def embed(asked: EmbedCommand) -> int:
     vectors, texts = run.embed(watched(lines, "reading"), batch=asked.batch), list(again)
     if asked.save is not None:
         write_with(asked.save, lambda path: _save_array(path, vectors))
-    with output_to(None) as output:
+    with output_to(asked.out) as output:
         for number, text in enumerate(texts if asked.similar else ()):
             near = nearest(vectors, number, asked.similar)
             if asked.json:

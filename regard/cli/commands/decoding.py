@@ -10,6 +10,7 @@ from regard.cli.commands.shared import Answering, InBatches
 from regard.config.decoding import Search, Writing
 from regard.data.files import no_such_file
 from regard.errors import UserError
+from regard.folder import Folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +35,11 @@ class TranslateCommand(InBatches):
     examples = """
         regard translate runs/fr input.en > output.fr
         echo 'we are eating bread' | regard translate runs/fr --alignments pharaoh
+        regard translate runs/fr input.en --out output.fr --processes 8
         regard translate runs/fr input.en --terms glossary.tsv --report terms.tsv
         regard translate runs/fr input.en --n-best 5 --must 'le chat' --must vélo --ensemble runs/fr2"""
-    old = (("output", "save"),)
+    old = (("output", "out"), ("save", "out"))
+    in_one_piece = ("report",)
 
     file: str = place("FILE", STANDARD)
     """Lines to translate; -: standard input, where a terminal is answered line by line."""
@@ -53,18 +56,21 @@ class TranslateCommand(InBatches):
     """Where it looked: text ||| source-target word pairs from 0, or a JSON object with all weights."""
     json: bool = False
     """Print a JSON object for each translation: its line from 0, text and score."""
-    save: Path | None = None
-    """Write there instead, line by line as they are made."""
 
     def check(self) -> None:
-        if self.save and self.save.exists() and Path(self.file).exists() and self.save.samefile(self.file):
-            raise UserError(f"{self.save} is also what is to be translated; choose another file for --save")
+        super().check()
         if self.terms == self.file == STANDARD:
             raise UserError("standard input can be read once, found - for FILE and for --terms; name a file for one")
-        if self.report and self.report == self.save:
-            raise UserError(f"--save and --report both name {self.save}; choose another file for one of them")
+        if self.terms == STANDARD and self.in_shards:
+            raise UserError("several processes cannot read --terms from standard input; name a file")
+        if self.report and self.report == self.out:
+            raise UserError(f"--out and --report both name {self.out}; choose another file for one of them")
         if self.report and not self.terms:
             raise UserError("--report says what became of terms; add --terms FILE")
+
+    def relies_on(self) -> tuple[Path, ...]:
+        terms = (Path(self.terms),) if self.terms else ()
+        return (*super().relies_on(), *(Folder(run).weights for run in self.ensemble), *terms)
 
     def ready(self) -> None:
         super().ready()

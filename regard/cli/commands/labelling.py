@@ -1,24 +1,28 @@
 """`regard caption`, `classify`, `tag` and `embed`."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from regard.cli.command import STANDARD, group, option, place
-from regard.cli.commands.shared import Answering, InBatches
+from regard.cli.commands.shared import InBatches, InShards
 from regard.config.decoding import Search
 from regard.config.looking import PaperWishes
 from regard.config.settings import at_least
 from regard.errors import UserError
+from regard.folder import Folder
 
 
 @dataclass(frozen=True, kw_only=True)
-class CaptionCommand(Answering):
+class CaptionCommand(InShards):
     """What is in each picture, one line for each."""
 
     examples = """
         regard caption runs/photos dog.jpg beach.png
         regard caption runs/photos dog.jpg --n-best 3
         regard caption runs/photos dog.jpg --save looks.png          (where it looked for each word)"""
+    in_one_piece = ("save",)
 
     images: tuple[Path, ...] = place("IMAGE")
     """JPEG, PNG, WebP, GIF, BMP or TIFF files."""
@@ -31,7 +35,20 @@ class CaptionCommand(Answering):
     """The picture once for each word of its best caption, lit where it looked (png, svg, pdf)."""
     paper: PaperWishes = group(PaperWishes())
 
+    def relies_on(self) -> tuple[Path, ...]:
+        return (*super().relies_on(), *(Folder(run).weights for run in self.ensemble))
+
+    def items(self) -> Iterable[str]:
+        return map(str, self.images)
+
+    def count(self) -> int | None:
+        return len(self.images)
+
+    def about(self, items: Sequence[str], folder: Path) -> Self:
+        return replace(self, images=tuple(map(Path, items)))
+
     def check(self) -> None:
+        super().check()
         if self.save is not None and self.save.suffix not in (".png", ".svg", ".pdf"):
             raise UserError(f"--save wants a name that ends in .png, .svg or .pdf, found '{self.save}'")
 
@@ -77,6 +94,7 @@ class EmbedCommand(InBatches):
         regard embed runs/minilm lines.txt > vectors.tsv
         regard embed runs/minilm lines.txt --similar 3          (the lines that say most alike)
         regard embed runs/minilm lines.txt --save vectors.npy"""
+    in_one_piece = ("similar", "save")
 
     file: str = place("FILE", STANDARD)
     """Lines to read; -: standard input."""
@@ -88,5 +106,6 @@ class EmbedCommand(InBatches):
     """All vectors as one array, a row for each line (npy)."""
 
     def check(self) -> None:
+        super().check()
         if self.save is not None and self.save.suffix != ".npy":
             raise UserError(f"--save wants a name that ends in .npy, found '{self.save}'")

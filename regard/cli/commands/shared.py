@@ -1,14 +1,15 @@
 """What several commands have."""
 
 import os
+import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from regard.cli.command import STANDARD, Command, place
-from regard.cli.lines import at_terminal
+from regard.cli.command import STANDARD, Command, option, place, untyped
+from regard.cli.lines import at_terminal, count_lines, read_lines
 from regard.config import Where
 from regard.config.decoding import BATCH
 from regard.config.settings import at_least
@@ -56,6 +57,72 @@ class Answering(OnRun):
 
 
 @dataclass(frozen=True, kw_only=True)
+class InShards(Answering):
+    """Has a run answer one thing after the other, so that the work can be shared out (`bodies/shards.py`)."""
+
+    in_one_piece: ClassVar[tuple[str, ...]] = ()
+    """Fields that want all answers in one process."""
+
+    out: Path | None = None
+    """Write the answers there instead, as they are made; in shards, whole when all are there."""
+    processes: int = at_least(1, 1)
+    """Processes that share the work; what is done when they are stopped is not done again."""
+    shard: str = option("", "K/N")
+    """Only the K-th of N parts, for N machines: written to OUT.K-of-N; all of them in a row are the whole."""
+    ray: str = option("", "ADDRESS")
+    """Have a Ray cluster do it (regard[ray]), which must see the run's folder; auto: the one of this machine."""
+    first: int | None = untyped(None)
+    """Of a piece of the work: how many lines stand before it. None: this is no piece."""
+
+    def check(self) -> None:
+        if not self.in_shards:
+            return
+        if self.out is None or str(self.out) == STANDARD:
+            raise UserError("answers in shards are kept on the disk; name a file for them: --out FILE")
+        if self.shard:
+            self.part()
+        for name in self.in_one_piece:
+            if getattr(self, name):
+                raise UserError(f"--{name} wants all answers at once; leave out --processes, --shard and --ray")
+
+    def body(self) -> tuple[str, str]:
+        return ("regard.cli.bodies.shards", "in_shards") if self.in_shards else super().body()
+
+    @property
+    def in_shards(self) -> bool:
+        return self.processes > 1 or bool(self.shard or self.ray)
+
+    @property
+    def together(self) -> int:
+        """How many are computed together."""
+        return BATCH
+
+    def part(self) -> tuple[int, int]:
+        """Which part of how many."""
+        found = re.fullmatch(r"([0-9]+)/([0-9]+)", self.shard)
+        part, parts = map(int, found.groups()) if found else (0, 0)
+        if not 1 <= part <= parts:
+            raise UserError(f"--shard wants a part and how many there are, such as 3/16, found '{self.shard}'")
+        return part, parts
+
+    def relies_on(self) -> tuple[Path, ...]:
+        """The files that answers depend on, beside what is asked about."""
+        return (Folder(self.run).weights,)
+
+    def items(self) -> Iterable[str]:
+        """What is asked about, one by one."""
+        raise NotImplementedError
+
+    def count(self) -> int | None:
+        """How many they are, where that can be known before they are read."""
+        raise NotImplementedError
+
+    def about(self, items: Sequence[str], folder: Path) -> Self:
+        """The same command about these alone; the folder is there for a file of them."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
 class OnLines(OnRun):
     """Asks a run about every line of a file."""
 
@@ -85,7 +152,7 @@ class OnLines(OnRun):
 
 
 @dataclass(frozen=True, kw_only=True)
-class InBatches(OnLines, Answering):
+class InBatches(OnLines, InShards):
     """Asks about several lines at a time."""
 
     batch: int = at_least(1, BATCH)
@@ -95,3 +162,20 @@ class InBatches(OnLines, Answering):
     def together(self) -> int:
         """Lines computed together: somebody at a terminal is answered line by line."""
         return 1 if self.file == STANDARD and at_terminal() else self.batch
+
+    def check(self) -> None:
+        super().check()
+        if self.out and self.out.exists() and Path(self.file).exists() and self.out.samefile(self.file):
+            raise UserError(f"{self.out} is also what is to be read; choose another file for --out")
+
+    def items(self) -> Iterable[str]:
+        return read_lines(self.file)
+
+    def count(self) -> int | None:
+        return count_lines(self.file)
+
+    def about(self, items: Sequence[str], folder: Path) -> Self:
+        file = folder / "lines"
+        # A mark at the beginning and a \r before each end are taken off again when it is read, and nothing else is.
+        file.write_text("\ufeff" + "".join(f"{line}\r\n" for line in items), encoding="utf-8", newline="")
+        return replace(self, file=str(file))
