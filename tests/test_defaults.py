@@ -1,5 +1,7 @@
 """How long to train where nobody says: by the amount of data, once, when it is prepared."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from regard.config import recipe_from, to_table
 from regard.folder import Folder
 from regard.tasks import TASKS
 from regard.tasks.task import FEWEST, MOST
+from regard.training.prepare import prepare
 
 tasks = st.sampled_from(sorted(TASKS))
 amounts = st.integers(1, 10**10)
@@ -55,3 +58,34 @@ def test_an_explicit_number_stays_as_it_is(steps, tmp_path):
     run = quietly(recipe(tmp_path, "seq2seq-gru-attention", steps=steps), tmp_path / "run")
     assert run.recipe.train.steps == steps
     assert recipe_from(to_table(run.recipe)) == run.recipe
+
+
+@given(tasks, amounts, amounts)
+def test_more_data_never_gets_smaller_batches_or_more_dropout(name, tokens, more):
+    few, many = (TASKS[name].amount(amount) for amount in (tokens, tokens + more))
+    assert few.batch <= many.batch
+    assert few.smoothing >= many.smoothing
+    assert all(a.layers <= b.layers and a.dropout >= b.dropout for a, b in [(few.transformer(), many.transformer())])
+
+
+def test_what_is_left_open_follows_the_data_is_said_and_kept(tmp_path):
+    """Also where the same recipe comes again; what is said wins, also where it is what other data would get."""
+    plan = replace(recipe(tmp_path, "seq2seq-gru-attention", batch=0, steps=2), model="transformer")
+    row = TASKS["pairs"].amount(1)
+    lines = list(prepare(Folder(tmp_path / "run"), plan))
+    written = Folder(tmp_path / "run").read_config().train
+    assert (written.batch, written.smoothing) == (row.batch, row.smoothing) == (1024, 0.1)
+    assert "3 layers of 128, dropout 0.3, smoothing 0.1, 1,024 tokens an update" in lines[-1]
+    assert quietly(plan, tmp_path / "run").recipe.train == written
+    list(prepare(Folder(tmp_path / "cells"), replace(plan, model="gru")))
+    assert Folder(tmp_path / "cells").read_config().train.batch == 4096
+    said = replace(plan, train=replace(plan.train, batch=4096, smoothing=0.0))
+    list(prepare(Folder(tmp_path / "other"), said))
+    assert Folder(tmp_path / "other").read_config().train == said.train
+
+
+def test_a_model_section_trains_as_before(tmp_path):
+    lines = list(prepare(Folder(tmp_path / "run"), recipe(tmp_path, "seq2seq-gru-attention", batch=0)))
+    written = Folder(tmp_path / "run").read_config().train
+    assert (written.batch, written.smoothing) == (4096, 0.0)
+    assert not any("tokens an update" in line for line in lines)

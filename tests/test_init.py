@@ -42,7 +42,7 @@ def test_a_recipe_is_written_with_a_comment_on_every_setting(said):
     assert code == 0
     kind, *examples, written, following = out.splitlines()
     assert re.fullmatch(r"labels: \d+ to learn from, \d+ more held out", kind)
-    assert [line.split()[0] for line in examples] == ["text", "label"] * 2
+    assert [line.split()[0] for line in examples] == ["text", "label"] * 2 + ["for"]
     assert written == (
         "own2.toml is written: about 2 minutes: 40 updates of 1.00 s and looks of 10.0 s, measured over 10 updates "
         "on cpu with 2 threads; longer on a busier machine"
@@ -94,7 +94,7 @@ def test_what_init_refuses(refused):
 
 
 def test_fewer_minutes_never_mean_more_updates():
-    recipe = Recipe(Data("a.txt", "text"), train=Train(steps=1000))
+    recipe = Recipe(Data("a.txt", "text"), train=Train(steps=1000, smoothing=0.0))
     long = Draft(recipe, "gru", [], 1, 1, 1, PACE, "cpu with 1 thread")
     minutes = (100, 30, 5, 1, 0.001)
     steps = [long.within(each).recipe.train.steps for each in minutes]

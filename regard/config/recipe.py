@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -79,8 +79,8 @@ class Train(Settings):
     """How often all examples are seen at most; 0: as steps and minutes say."""
     minutes: float = not_negative(0.0)
     """How long it trains at most, looks included; 0: as steps and epochs say."""
-    batch: int = at_least(1, 4096)
-    """Tokens in one update, padding included, over all processes."""
+    batch: int = at_least(0, 0)
+    """Tokens in one update, padding included, over all processes; 0: 4096, or by the amount of data."""
     length: int = at_least(1, 128)
     """Context length: tokens in a row of a language model's batch, which is how far gradients reach back."""
     fresh: float = fraction(0.05)
@@ -101,8 +101,8 @@ class Train(Settings):
     """β₂ of Adam: how slowly it forgets the size of gradients."""
     clip: float = above_zero(1.0)
     """Gradient clipping: the longest gradient (its norm) that is let through whole."""
-    smoothing: float = fraction(0.0)
-    """Label smoothing: which part of the probability is wanted everywhere else."""
+    smoothing: float | None = fraction(None)
+    """Label smoothing: which part of the probability is wanted everywhere else; left out: 0, or by the amount."""
     student: float = field(default=0.0, metadata={"probability": True})
     """Scheduled sampling (student forcing): how often the model is fed its own prediction; rises from 0 to this."""
     evaluate: int = at_least(1, 250)
@@ -135,6 +135,11 @@ class Train(Settings):
     """Under torchrun: every process has the whole model, or a share of it."""
     tensorboard: bool = False
     """Also write TensorBoard files (wants the extra of that name)."""
+
+    def filled(self, batch: int, smoothing: float | None) -> "Train":
+        """The same with these where nothing was said of them."""
+        said = smoothing if self.smoothing is None else self.smoothing
+        return replace(self, batch=self.batch or batch, smoothing=said)
 
     @property
     def falls(self) -> str:

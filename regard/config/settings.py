@@ -8,7 +8,7 @@ from dataclasses import MISSING, field, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
 from itertools import pairwise
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from regard.errors import UserError, unknown
@@ -21,7 +21,7 @@ def at_least(minimum: int, default: int, remedy: str = "") -> Any:
     return field(default=default, metadata={"minimum": minimum, "remedy": remedy})
 
 
-def fraction(default: float, remedy: str = "") -> Any:
+def fraction(default: float | None, remedy: str = "") -> Any:
     """A number from 0 up to, not including, 1."""
     return field(default=default, metadata={"fraction": True, "remedy": remedy})
 
@@ -48,6 +48,8 @@ class Settings:
         hints = get_type_hints(type(self))
         for setting in fields(self):  # type: ignore[arg-type]
             name, value, hint, limits = setting.name, getattr(self, setting.name), hints[setting.name], setting.metadata
+            if value is None and NoneType in _options(hint):
+                continue
             remedy = f"; {limits['remedy']}" if limits.get("remedy") else ""
             if get_origin(hint) is Literal and value not in get_args(hint):
                 raise unknown(name, value, filter(None, get_args(hint)))
@@ -102,7 +104,7 @@ def from_table(kind: type[S], table: Mapping[str, Any], section: str = "") -> S:
         elif isinstance(value, list):
             values[name] = tuple(value)
         else:
-            values[name] = float(value) if hints[name] is float and isinstance(value, int) else value
+            values[name] = float(value) if float in options and isinstance(value, int) else value
     try:
         return kind(**values)
     except UserError as error:

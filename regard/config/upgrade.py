@@ -71,6 +71,8 @@ UPGRADES: tuple[tuple[Callable[[Table], Table], ...], ...] = (
         Renamed("train.momentum", "train.beta2"),  # it always was Adam's β₂; Muon's momentum is another number
         without_idle,
         Unsaid("train.fresh", 0.0),  # every row of a recurrent language model went on from the one before
+        Unsaid("train.batch", 4096),  # these two did not ask how much data there is
+        Unsaid("train.smoothing", 0.0),
     ),
 )
 """What became of each version's tables in the next one."""

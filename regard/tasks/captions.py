@@ -14,10 +14,8 @@ from regard.config import (
     ModelConfig,
     Pictures,
     Recipe,
-    Recurrent,
     Seq2Seq,
     Train,
-    Transformer,
     Vision,
     Where,
     from_table,
@@ -53,12 +51,12 @@ from regard.metrics.text import bleu_of_several, chrf_of_several
 from regard.models.build import body
 from regard.models.model import Model
 from regard.special import STOP
+from regard.tasks import amounts
 from regard.tasks.pointing import pointing
 from regard.tasks.sided import BUDGET
 from regard.tasks.start_from import from_run
 from regard.tasks.task import (
     ANY,
-    LITTLE,
     SPREAD,
     Given,
     Task,
@@ -84,6 +82,7 @@ class CaptionsTask(Task):
     """
 
     name, title, verb, example, judged_by = "captions", "captioner", "says", "picture", "bleu"
+    amounts = amounts.CAPTIONS
     epochs = 35
     commands = ("caption", "find")
     wants = "'seq2seq' that reads pictures"
@@ -167,11 +166,9 @@ class CaptionsTask(Task):
         return isinstance(model, Seq2Seq) and isinstance(model.encoder, Vision)
 
     def default_model(self, layer: str, tokens: int) -> ModelConfig:
-        dropout = 0.3 if tokens < LITTLE else 0.1
-        eyes = Vision(stages=4, width=128)
-        if layer == "transformer":
-            return Seq2Seq(eyes, Transformer(width=128, layers=2, heads=4, dropout=dropout))
-        return Seq2Seq(eyes, Recurrent(layer, width=256, layers=1, dropout=dropout))  # type: ignore[arg-type]
+        found = self.amount(tokens)
+        decoder = found.transformer() if layer == "transformer" else found.recurrent(layer)
+        return Seq2Seq(Vision(stages=4, width=128), decoder)
 
     def batches(self, train: tuple[Any, ...], settings: Train, carry: bool) -> Batches:
         album, target = train

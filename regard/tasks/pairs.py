@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from regard.config import ModelConfig, Recipe, Recurrent, Seq2Seq, Transducer, Transformer, Vision
+from regard.config import ModelConfig, Recipe, Seq2Seq, Transducer, Vision
 from regard.config.decoding import Search
 from regard.config.looking import Recording
 from regard.data.examples import Pair
@@ -21,9 +22,10 @@ from regard.metrics.score import Score
 from regard.metrics.text import bleu, chrf, error_rate, exact_match
 from regard.models.model import Model
 from regard.special import STOP
+from regard.tasks.amounts import PAIRS
 from regard.tasks.sided import SIDES, SidedTask
 from regard.tasks.start_from import from_run
-from regard.tasks.task import LITTLE, Tokenizers, learn_tokenizer
+from regard.tasks.task import Tokenizers, learn_tokenizer
 
 
 class PairsTask(SidedTask):
@@ -43,6 +45,7 @@ class PairsTask(SidedTask):
     epochs = 35  # published recipes for 8,000 to 100,000 pairs have 20 to 60
     behind = (STOP,)
     sides = SIDES
+    amounts = PAIRS
 
     def from_files(
         self, found: list[Path], skipped: Counter[str] | None, columns: Sequence[str] = ()
@@ -72,14 +75,11 @@ class PairsTask(SidedTask):
         return isinstance(model, Seq2Seq | Transducer) and not isinstance(model.encoder, Vision)
 
     def default_model(self, layer: str, tokens: int) -> ModelConfig:
-        little = tokens < LITTLE
-        dropout = 0.3 if little else 0.1
         if layer == "transformer":
-            layers, width = (3, 128) if little else (4, 256)
-            side = Transformer(width=width, layers=layers, heads=4, dropout=dropout)
+            side = self.amount(tokens).transformer()
             return Seq2Seq(side, side)
-        decoder = Recurrent(layer, width=256, layers=1, dropout=dropout)  # type: ignore[arg-type]
-        return Seq2Seq(Recurrent(decoder.kind, decoder.width, decoder.layers, dropout, bidirectional=True), decoder)
+        decoder = self.amount(tokens).recurrent(layer)
+        return Seq2Seq(replace(decoder, bidirectional=True), decoder)
 
     def tokens_in(self, valid: tuple[Any, ...]) -> int:
         return len(valid[1].tokens) + len(valid[1])

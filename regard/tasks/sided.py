@@ -30,6 +30,7 @@ from regard.metrics.labels import macro_f1
 from regard.metrics.score import Score
 from regard.models.model import Model
 from regard.special import NAMES, PADDING, STOP
+from regard.tasks.amounts import LABELS
 from regard.tasks.start_from import from_language_model
 from regard.tasks.task import (
     SPREAD,
@@ -212,6 +213,5 @@ class InStepTask(SidedTask):
 
 def small_encoder(layer: str) -> Recurrent | Transformer:
     """For labels and tags, of which there are never many."""
-    if layer == "transformer":
-        return Transformer(width=128, layers=2, heads=4, dropout=0.3)
-    return Recurrent(layer, width=256, layers=1, dropout=0.5, bidirectional=True)  # type: ignore[arg-type]
+    (found,) = LABELS
+    return found.transformer() if layer == "transformer" else replace(found.recurrent(layer), bidirectional=True)

@@ -33,6 +33,7 @@ from regard.look.heads.profile import Example
 from regard.look.record import Record
 from regard.metrics.score import Score
 from regard.models.model import Model
+from regard.tasks.amounts import LABELS, Amount, amount
 from regard.text.files import load, save
 from regard.text.kinds import train_tokenizer, train_without_capitals
 from regard.text.tokenizer import Tokenizer
@@ -40,7 +41,6 @@ from regard.text.tokenizer import Tokenizer
 Tokenizers = tuple[Tokenizer, Tokenizer]  # of what is read, of what is answered
 ANY = "*"
 SAMPLE = 20_000_000  # characters that a tokenizer learns from at most
-LITTLE = 1_000_000  # training tokens below which a model is kept smaller and drops more
 FEWEST, MOST = 500, 20_000  # updates: fewer hardly leave the warm-up; more are for whoever asks for them
 LEFT_OUT = ("caption", "example", "file", "line", "picture", "sheet")  # what reasons begin with
 SPREAD = 10_000  # stretches of a text, or examples, that heads are measured on at most
@@ -92,6 +92,8 @@ class Task(ABC):
     """Where it answers with labels: how many, in words."""
     sides: ClassVar[tuple[str, ...]] = ()
     """Where there is a source: which of source and target are text."""
+    amounts: ClassVar[tuple[Amount, ...]] = LABELS
+    """Its rows of the table of sizes."""
     each: ClassVar[bool] = False
     """Whether there is a label for each token."""
 
@@ -169,6 +171,10 @@ class Task(ABC):
     @abstractmethod
     def default_model(self, layer: str, tokens: int) -> ModelConfig:
         """A model of this kind of layer for that many training tokens."""
+
+    def amount(self, tokens: int) -> Amount:
+        """What suits that many training tokens."""
+        return amount(self.amounts, tokens)
 
     def default_steps(self, tokens: int, batch: int) -> int:
         """How many updates for that many training tokens: ten times the data is read about half as often.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.config import LanguageModel, ModelConfig, Recipe, Recurrent, Train, Transformer, Where
+from regard.config import LanguageModel, ModelConfig, Recipe, Train, Where
 from regard.config.looking import Recording
 from regard.data import store
 from regard.data.batch import Batch, Batches, Streams, Windows
@@ -30,8 +30,9 @@ from regard.look.record import Record
 from regard.look.recording import of_text
 from regard.models.model import Model
 from regard.special import START, STOP
+from regard.tasks import amounts
 from regard.tasks.start_from import from_run
-from regard.tasks.task import ANY, LITTLE, SPREAD, Given, Task, Tokenizers, learn_tokenizer, spread
+from regard.tasks.task import ANY, SPREAD, Given, Task, Tokenizers, learn_tokenizer, spread
 from regard.text.tokenizer import Tokenizer
 
 KEY = 1000  # characters by which documents are told apart
@@ -50,6 +51,7 @@ class TextTask(Task):
     keys = ("text",)
     endings = (ANY,)
     has_source = False
+    amounts = amounts.TEXT
 
     # ---- from files to tokens
 
@@ -150,12 +152,8 @@ class TextTask(Task):
         return isinstance(model, LanguageModel)
 
     def default_model(self, layer: str, tokens: int) -> ModelConfig:
-        little = tokens < LITTLE
-        if layer == "transformer":
-            layers, width = (4, 128) if little else (6, 256)
-            return LanguageModel(Transformer(width=width, layers=layers, heads=4, dropout=0.1 if little else 0.05))
-        dropout = 0.3 if little else 0.1
-        return LanguageModel(Recurrent(layer, width=256 if little else 512, layers=2, dropout=dropout))  # type: ignore[arg-type]
+        found = self.amount(tokens)
+        return LanguageModel(found.transformer() if layer == "transformer" else found.recurrent(layer))
 
     def batches(self, train: tuple[Any, ...], settings: Train, carry: bool) -> Batches:
         rows = max(1, settings.batch // settings.length)

@@ -77,7 +77,7 @@ class Training:
         self.batches = self.task.batches(self.material.train, self.settings, self.carry)
         self.settings = replace(self.settings, steps=updates(self.settings, self.batches.per_epoch))
         self.objective = Objective(
-            self.model, self.settings.smoothing, precision_of(self.settings.precision, self.device)
+            self.model, self.settings.smoothing or 0.0, precision_of(self.settings.precision, self.device)
         )
         self.carried: list[State] | None = None
         self.progress = Progress()

@@ -31,7 +31,8 @@ def open_folder(folder: Folder, recipe: Recipe | None, report: Report) -> None:
         there = folder.read_config()
         _same(to_table(there), to_table(recipe), folder.path)
         bounded = recipe.train.steps or recipe.train.epochs or recipe.train.minutes
-        settings = recipe.train if bounded else replace(recipe.train, steps=there.train.steps)
+        settings = recipe.train.filled(there.train.batch, there.train.smoothing)
+        settings = settings if bounded else replace(settings, steps=there.train.steps)
         if there.train != settings:
             folder.write_config(replace(there, train=settings))
 

@@ -115,6 +115,8 @@ def as_toml(found: Draft, command: str) -> str:
         "text": [("kind", found.recipe.text.kind, "what a token is: bpe, words, characters or bytes")],
         "train": [
             ("steps", train.steps, "updates at most"),
+            ("batch", train.batch, "tokens in one update; small data wants small ones"),
+            ("smoothing", train.smoothing, "do not be too sure of the one answer that is given"),
             ("evaluate", train.evaluate, "look at the held-out part every so many; the best look's weights are kept"),
             ("warmup", train.warmup, "updates over which the learning rate rises"),
             ("patience", LOOKS, "stop after so many looks without a better one"),
