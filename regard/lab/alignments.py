@@ -32,7 +32,7 @@ def measure(room: Room) -> Numbers:
         "alignment error, attention": attention,
         "alignment error, diagonal": errors[DIAGONAL],
         "alignment error, uniform": errors[UNIFORM],
-        "diagonal over attention": errors[DIAGONAL] - attention,
+        "difference in alignment error, diagonal − attention": errors[DIAGONAL] - attention,
         "drawn": drawn(run, max(asked, key=lambda one: (crossings(one), -len(one.target_words)))),
     }
 
@@ -80,7 +80,7 @@ CLAIM = Claim(
     "256, 6000.",
     marks=(
         Mark("alignment error, attention", below=0.35),
-        Mark("diagonal over attention", above=0.1),
+        Mark("difference in alignment error, diagonal − attention", above=0.1),
     ),
     measure=measure,
     draw=draw,

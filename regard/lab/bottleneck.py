@@ -42,7 +42,9 @@ def measure(room: Room) -> Numbers:
         **{f"right at the longest, {name}": points[-1] for name, points in curves.items()},
         "fall from short to long, RNN, fixed context": fall["RNN, fixed context"],
         "fall from short to long, RNN, attention": fall["RNN, attention"],
-        "attention over fixed context, at the longest": curves["RNN, attention"][-1] - curves["RNN, fixed context"][-1],
+        "difference at the longest, attention − fixed context": (
+            curves["RNN, attention"][-1] - curves["RNN, fixed context"][-1]
+        ),
     }
 
 
@@ -80,7 +82,7 @@ CLAIM = Claim(
     marks=(
         Mark("fall from short to long, RNN, fixed context", above=0.2),
         Mark("fall from short to long, RNN, attention", below=0.1),
-        Mark("attention over fixed context, at the longest", above=0.2),
+        Mark("difference at the longest, attention − fixed context", above=0.2),
     ),
     measure=measure,
     draw=draw,

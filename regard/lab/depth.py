@@ -27,9 +27,9 @@ def measure(room: Room) -> Numbers:
         numbers["accuracy"]["equal parameters"].append(held_out(run, "accuracy"))
         numbers[f"accuracy, L = {layers}"] = held_out(run, "accuracy")
     sizes = [numbers[f"parameters, L = {layers}"] for layers in DEPTHS]
-    numbers["most parameters over fewest"] = max(sizes) / min(sizes)
-    numbers["accuracy, two blocks over one"] = numbers["accuracy, L = 2"] - numbers["accuracy, L = 1"]
-    numbers["accuracy, six blocks over one"] = numbers["accuracy, L = 6"] - numbers["accuracy, L = 1"]
+    numbers["ratio of parameters, most to fewest"] = max(sizes) / min(sizes)
+    numbers["difference in accuracy, two blocks − one"] = numbers["accuracy, L = 2"] - numbers["accuracy, L = 1"]
+    numbers["difference in accuracy, six blocks − one"] = numbers["accuracy, L = 6"] - numbers["accuracy, L = 1"]
     return numbers
 
 
@@ -68,9 +68,9 @@ CLAIM = Claim(
     "to look one further: two steps. One, two, four and six blocks of about 110,000 parameters. Quick: 500 updates "
     "each; full: four times as large, 4000.",
     marks=(
-        Mark("most parameters over fewest", below=1.1),
-        Mark("accuracy, two blocks over one", above=0.05),
-        Mark("accuracy, six blocks over one", above=0.05),
+        Mark("ratio of parameters, most to fewest", below=1.1),
+        Mark("difference in accuracy, two blocks − one", above=0.05),
+        Mark("difference in accuracy, six blocks − one", above=0.05),
     ),
     measure=measure,
     draw=draw,

@@ -37,8 +37,8 @@ def measure(room: Room) -> Numbers:
         numbers[f"wrong, {name} forcing, fed itself"] = mean(own)
         numbers[f"drift in the last third, {name} forcing"] = mean(own[-4:]) - mean(truth[-4:])
     teacher, student = (numbers[f"drift in the last third, {name} forcing"] for name in ("teacher", "student"))
-    numbers["drift, teacher over student"] = teacher - student
-    numbers["wrong, fed itself, teacher over student"] = (
+    numbers["difference in drift, teacher − student"] = teacher - student
+    numbers["difference in wrong, fed itself, teacher − student"] = (
         numbers["wrong, teacher forcing, fed itself"] - numbers["wrong, student forcing, fed itself"]
     )
     return numbers
@@ -87,7 +87,7 @@ CLAIM = Claim(
     "updates; full: 128, 4000.",
     marks=(
         Mark("drift in the last third, teacher forcing", above=0.03),
-        Mark("drift, teacher over student", above=0.02),
+        Mark("difference in drift, teacher − student", above=0.02),
     ),
     measure=measure,
     draw=draw,

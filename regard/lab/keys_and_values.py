@@ -30,7 +30,7 @@ def measure(room: Room) -> Numbers:
         numbers[f"right, {name}"] = sum(right) / len(right)
         numbers[f"parameters, {name}"] = count(run.model).total
     both, own = numbers["held-out loss, inputs for both"], numbers["held-out loss, keys of their own"]
-    numbers["held-out loss, inputs for both over keys of their own"] = both / own
+    numbers["ratio of held-out losses, inputs for both to keys of their own"] = both / own
     return numbers
 
 
@@ -50,13 +50,13 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
 CLAIM = Claim(
     name="keys-and-values",
     says="Separate keys and values help, over using the inputs for both",
-    equation="e_i = s·h_i, c = Σ a_i h_i,  against  e_i = s·(W_K h_i)",
+    equation="e_i = s·h_i, c = Σ_i a_i h_i,  against  e_i = s·(W_K h_i)",
     paper="Luong et al. 2015 (dot and general); Vaswani et al. 2017",
     setup="A GRU with attention reads eight letters, each with a digit, and says the digits in the order of the "
     "alphabet: the letter is to be matched, the digit to be said. Values pass a matrix behind attention in both; only "
     "one has a matrix for keys. The other is made wider, so that it has no fewer parameters. Quick: width 48, 500 "
     "updates; full: 128, 3000.",
-    marks=(Mark("held-out loss, inputs for both over keys of their own", above=1.1),),
+    marks=(Mark("ratio of held-out losses, inputs for both to keys of their own", above=1.1),),
     measure=measure,
     draw=draw,
     next="Try similarity 'additive', the notes' first. Look at the weights of both with `regard translate "

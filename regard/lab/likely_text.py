@@ -44,10 +44,10 @@ def measure(room: Room) -> Numbers:
         numbers[f"log p of a word, {name}"] = numbers["likely"][-1]
         numbers[f"share of different word triples, {name}"] = numbers["different"][-1]
     likely, new = dict(zip(texts, numbers["likely"], strict=True)), dict(zip(texts, numbers["different"], strict=True))
-    numbers["log p of a word, beam of 16 over sampled"] = likely["beam of 16"] - likely["sampled"]
-    numbers["log p of a word, beam of 16 over the corpus"] = likely["beam of 16"] - likely["corpus"]
-    numbers["different triples, sampled over beam of 16"] = new["sampled"] - new["beam of 16"]
-    numbers["different triples, the corpus over beam of 16"] = new["corpus"] - new["beam of 16"]
+    numbers["difference in log p of a word, beam of 16 − sampled"] = likely["beam of 16"] - likely["sampled"]
+    numbers["difference in log p of a word, beam of 16 − corpus"] = likely["beam of 16"] - likely["corpus"]
+    numbers["difference in different triples, sampled − beam of 16"] = new["sampled"] - new["beam of 16"]
+    numbers["difference in different triples, corpus − beam of 16"] = new["corpus"] - new["beam of 16"]
     return numbers
 
 
@@ -77,10 +77,10 @@ CLAIM = Claim(
     "a word, by the model itself. Diverse: the share of word triples in a text that were not in it before. Beside "
     "them, what was written in the corpus. Quick: width 128, 350 updates; full: 256, 5000.",
     marks=(
-        Mark("log p of a word, beam of 16 over sampled", above=0.5),
-        Mark("log p of a word, beam of 16 over the corpus", above=0.3),
-        Mark("different triples, sampled over beam of 16", above=0.1),
-        Mark("different triples, the corpus over beam of 16", above=0.1),
+        Mark("difference in log p of a word, beam of 16 − sampled", above=0.5),
+        Mark("difference in log p of a word, beam of 16 − corpus", above=0.3),
+        Mark("difference in different triples, sampled − beam of 16", above=0.1),
+        Mark("difference in different triples, corpus − beam of 16", above=0.1),
     ),
     measure=measure,
     draw=draw,

@@ -39,8 +39,12 @@ def measure(room: Room) -> Numbers:
             numbers["smallest weight"] = float(weights.min())
             numbers["largest weight"] = float(weights.max())
             numbers["furthest sum of weights from 1"] = float((weights.sum(-1) - 1).abs().max())
-    numbers["attention over uniform"] = numbers["accuracy, attention"] - numbers["accuracy, uniform"]
-    numbers["attention over last state"] = numbers["accuracy, attention"] - numbers["accuracy, last state"]
+    numbers["difference in accuracy, attention − uniform"] = (
+        numbers["accuracy, attention"] - numbers["accuracy, uniform"]
+    )
+    numbers["difference in accuracy, attention − last state"] = (
+        numbers["accuracy, attention"] - numbers["accuracy, last state"]
+    )
     return numbers
 
 
@@ -63,8 +67,8 @@ CLAIM = Claim(
     marks=(
         Mark("smallest weight", above=-1e-9),
         Mark("furthest sum of weights from 1", below=1e-5),
-        Mark("attention over uniform", above=0.05),
-        Mark("attention over last state", above=0.05),
+        Mark("difference in accuracy, attention − uniform", above=0.05),
+        Mark("difference in accuracy, attention − last state", above=0.05),
     ),
     measure=measure,
     draw=draw,

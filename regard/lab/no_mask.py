@@ -45,7 +45,8 @@ def measure(room: Room) -> Numbers:
         words = [word for text in written(run, follow, asked[:30]) for word in "".join(text).split(SPACE)[1:-1]]
         numbers[f"written words that exist, {name}"] = sum(word in known for word in words) / max(len(words), 1)
     for number in ("next letter right from the past alone", "written words that exist"):
-        numbers[f"{number}, masked over unmasked"] = numbers[f"{number}, masked"] - numbers[f"{number}, unmasked"]
+        hidden, seen = (numbers[f"{number}, {name}"] for name in NAMES)
+        numbers[f"difference in {number}, masked − unmasked"] = hidden - seen
     return numbers
 
 
@@ -95,8 +96,8 @@ CLAIM = Claim(
     marks=(
         Mark("held-out loss, unmasked", below=0.1),
         Mark("held-out loss, masked", above=0.5),
-        Mark("next letter right from the past alone, masked over unmasked", above=0.15),
-        Mark("written words that exist, masked over unmasked", above=0.2),
+        Mark("difference in next letter right from the past alone, masked − unmasked", above=0.15),
+        Mark("difference in written words that exist, masked − unmasked", above=0.2),
     ),
     measure=measure,
     draw=draw,

@@ -36,8 +36,9 @@ def measure(room: Room) -> Numbers:
         numbers["steps"], numbers["loss"][name] = curve(run)
         numbers[f"held-out loss, {name}"] = held_out(run)
     small, large = (max(numbers[f"gradient at D = 1024, {name}"], 1e-12) for name in KINDS)
-    numbers["gradient at D = 1024, scaled over not"] = large / small
-    numbers["held-out loss, not scaled over scaled"] = numbers["held-out loss, q·k"] / numbers["held-out loss, q·k/√D"]
+    numbers["ratio of gradients at D = 1024, scaled to not scaled"] = large / small
+    plain, scaled = (numbers[f"held-out loss, {name}"] for name in KINDS)
+    numbers["ratio of held-out losses, not scaled to scaled"] = plain / scaled
     return numbers
 
 
@@ -76,8 +77,8 @@ CLAIM = Claim(
     marks=(
         Mark("largest weight at D = 1024, q·k", above=0.9),
         Mark("largest weight at D = 1024, q·k/√D", below=0.3),
-        Mark("gradient at D = 1024, scaled over not", above=10),
-        Mark("held-out loss, not scaled over scaled", above=1.1),
+        Mark("ratio of gradients at D = 1024, scaled to not scaled", above=10),
+        Mark("ratio of held-out losses, not scaled to scaled", above=1.1),
     ),
     measure=measure,
     draw=draw,

@@ -84,7 +84,7 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
 CLAIM = Claim(
     name="scaling-law",
     says="More data and more parameters lower the loss, along a law that can be fitted",
-    equation="L(N, D) = E + A / N^α + B / D^β",
+    equation="L(N, D) = E + A/N^α + B/D^β",
     paper="Kaplan et al. 2020; Hoffmann et al. 2022",
     setup="GRUs of three widths learn three amounts of Python source, character by character; the best look at one "
     "held-out text counts. N: parameters without the embedding; D: characters. Quick: widths 16 to 64, 5,000 to "

@@ -33,13 +33,13 @@ def measure(room: Room) -> Numbers:
         found = [one for one in profiles(run.model, run.source_tokenizer, texts, {}) if one.name != UNIFORM]
         numbers[f"offsets, {named}"] = [[one.offsets[-k] for k in range(9)] for one in found]
         numbers[f"different offsets looked at most, {named}"] = len({one.offset for one in found})
-    numbers["accuracy, eight heads over one"] = numbers["accuracy, 8 heads"] - numbers["accuracy, 1 head"]
+    numbers["difference in accuracy, eight heads − one"] = numbers["accuracy, 8 heads"] - numbers["accuracy, 1 head"]
     numbers["largest error of the formula"] = max(formula_error(*sizes) for sizes in ((64, 8, 8, 8), (48, 3, 10, 7)))
     return numbers
 
 
 def formula_error(d: int, heads: int, m: int, l: int) -> int:
-    """How far the matrices of a self-attention are from d(2m + l)H + Hld numbers."""
+    """How far the matrices of a self-attention are from d(2m + l)H + H l d numbers."""
     config = Tagger(Transformer(width=d, layers=1, heads=heads, key_width=m, value_width=l))
     model = build(config, 5, 5)
     (layer,) = (layer_of(path) for path, tap in taps_of(model).items() if tap.role == "weights")
@@ -64,13 +64,13 @@ def draw(figure: Any, seeds: Sequence[Numbers]) -> None:
 CLAIM = Claim(
     name="several-heads",
     says="Several heads see different things: eight small ones do what one large one of equal parameters cannot",
-    equation="Y = concat_h(softmax(Q_h K_hᵀ / √m) V_h) W_O;  d(2m + l)H + Hld numbers",
+    equation="Y = concat_h(softmax(Q_h K_hᵀ / √m) V_h) W_O;  d(2m + l)H + H l d numbers",
     paper="Vaswani et al. 2017 (3.2.2); Clark et al. 2019",
     setup="An encoder names for each letter those one, three and five before it (dotted): three places to look at in "
     "one go. One head of width 64 against eight of 8, the same number of parameters. Quick: one block of width 64, "
     "300 updates; full: two of 128, 2000. The maps show the first seed's mean weights.",
     marks=(
-        Mark("accuracy, eight heads over one", above=0.1),
+        Mark("difference in accuracy, eight heads − one", above=0.1),
         Mark("different offsets looked at most, 8 heads", above=2.5),
         Mark("largest error of the formula", below=0.5),
     ),

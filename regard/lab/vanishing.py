@@ -38,8 +38,8 @@ def measure(room: Room) -> Numbers:
             numbers[f"gradient left after {BACK} steps, {name}, {state}"] = found[BACK] / found[0]
     for state in ("new", "trained"):
         lstm, rnn = (numbers[f"gradient left after {BACK} steps, {name}, {state}"] for name in ("LSTM", "vanilla RNN"))
-        numbers[f"gradient left, LSTM over vanilla RNN, {state}"] = lstm / max(rnn, 1e-30)
-    numbers["recall over 22, LSTM over vanilla RNN"] = (
+        numbers[f"ratio of gradients left, LSTM to vanilla RNN, {state}"] = lstm / max(rnn, 1e-30)
+    numbers["difference in recall over 22, LSTM − vanilla RNN"] = (
         numbers["recall over 22, LSTM"] - numbers["recall over 22, vanilla RNN"]
     )
     return numbers
@@ -88,10 +88,10 @@ CLAIM = Claim(
     "asked of new weights is only that the LSTM keeps more. Quick: width 32, 300 updates; full: 128, 2000. Chance: "
     "1/8.",
     marks=(
-        Mark("gradient left, LSTM over vanilla RNN, new", above=1),
-        Mark("gradient left, LSTM over vanilla RNN, trained", above=10),
+        Mark("ratio of gradients left, LSTM to vanilla RNN, new", above=1),
+        Mark("ratio of gradients left, LSTM to vanilla RNN, trained", above=10),
         Mark(f"gradient left after {BACK} steps, vanilla RNN, trained", below=1e-3),
-        Mark("recall over 22, LSTM over vanilla RNN", above=0.2),
+        Mark("difference in recall over 22, LSTM − vanilla RNN", above=0.2),
     ),
     measure=measure,
     draw=draw,

@@ -135,14 +135,22 @@ def page(title: str, body: str, style: str = "", made_by: str = "") -> str:
 
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #222222; --soft: #57606a; --line: #d8dee4; --ground: #ffffff }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9aa4af; --line: #30363d; --ground: #0d1117 } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 60rem;
-       margin: 2rem auto; padding: 0 1.2rem }
-h1 { font-size: 1.3rem } h2 { font-size: 1.15rem } a { color: inherit }
+:root { color-scheme: light dark;
+  --serif: 'Iowan Old Style', 'Palatino Linotype', Palatino, 'Liberation Serif', Georgia, serif;
+  --sans: -apple-system, 'Segoe UI', 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif;
+  --mono: ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace;
+  --paper: #fcfbf8; --ink: #201e1a; --soft: #57534b; --faint: #69645a; --line: #e3dfd5;
+  --accent: #1b5e96; --warm: #9a4d0c }
+@media (prefers-color-scheme: dark) { :root { --paper: #14161a; --ink: #e9e6df; --soft: #b3aea4; --faint: #8d887e;
+  --line: #2b2f36; --accent: #7fc1ee; --warm: #f0a45d } }
+body { font: 15px/1.5 var(--sans); color: var(--ink); background: var(--paper); max-width: 60rem; margin: 2rem auto;
+       padding: 0 1.2rem }
+h1, h2 { font-family: var(--serif); font-weight: 400; line-height: 1.2 }
+h1 { font-size: 1.5rem } h2 { font-size: 1.2rem }
+a { color: inherit }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .8em 0 }
-td, th { font-weight: normal; padding: .15em .6em .15em 0; text-align: left }
+td, th { font-weight: normal; padding: .15em .6em .15em 0; text-align: left } .judged td { font-weight: inherit }
 footer, .soft, th { color: var(--soft); font-size: .92em } .number { text-align: right; white-space: nowrap }
-.text { font: 14px/1.7 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; tab-size: 4 }
+.text { font: 14px/1.7 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; tab-size: 4 }
 img, svg { max-width: 100%; height: auto; background: #ffffff }
 """
