@@ -1,21 +1,24 @@
 """Breaks files of other programs at random: whatever they hold, they are imported or refused in one line.
 
-`python tests/fuzz_hub.py 100000 SEED` tries so many.
+`python tests/fuzz_hub.py 100000 SEED` tries so many. A file that is neither read nor refused, takes longer than
+`LONGEST`, or wants `MOST` bytes more than the whole files did, is kept, counted and told of.
 """
 
 import json
 import random
 import resource
+import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import torch
 from test_hub_encoders import saved, sentence_transformer
-from test_hub_families import save, save_classifier
+from test_hub_families import CLASSIFIERS, save, save_classifier
 from test_hub_gguf import write_llama
 from test_hub_llama2c import write as write_llama2c
 from test_hub_marian import SETTINGS, as_bin, put
@@ -29,13 +32,15 @@ from regard.hub.importing import weights_of
 from regard.hub.reading import read_package
 
 NUMBERS = (0, 1, 0x7F, 0x80, 0xFF)
+LONGEST = 10  # seconds
+MOST = 1 << 28  # bytes: the largest of these files has three million
 
 
 def sources(folder: Path) -> dict[str, list[Path]]:
     """A small file or folder of each format, and the files of it that are broken."""
     found = {}
-    for name in ("llama", "bert"):
-        (save if name == "llama" else save_classifier)(name, folder / name)
+    for name in ("llama", "gpt2", "qwen2", "gpt-neox", *CLASSIFIERS):
+        (save_classifier if name in CLASSIFIERS else save)(name, folder / name)
         found[name] = [path for path in sorted((folder / name).iterdir()) if path.is_file()]
     for name, pieces in (("bytes", False), ("pieces", True)):
         write_llama(folder / f"{name}.gguf", "llama", pieces, "Q4_1")
@@ -123,12 +128,15 @@ def attempt(source: Path) -> str:
         return "refused" if "\n" not in str(error) else f"refused in several lines: {error}"
 
 
-def fuzz(number: int, seed: int, folder: Path) -> Counter[str]:
+def fuzz(number: int, seed: int, folder: Path, limited: bool = False) -> Counter[str]:
     """Breaks each format in turn, so many times in all."""
     choose, seen = random.Random(seed), Counter[str]()
     formats = sources(folder)
     for name in formats:
         assert attempt(folder / name) == "read", name
+    signal.signal(signal.SIGALRM, too_long)
+    if limited:
+        limit_memory()
     for turn in range(number):
         name = choose.choice(sorted(formats))
         path = choose.choice(formats[name])
@@ -136,21 +144,35 @@ def fuzz(number: int, seed: int, folder: Path) -> Counter[str]:
         change = other_value if path.suffix == ".json" and choose.random() < 0.5 else broken
         path.write_bytes(change(whole, choose))
         began = time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, LONGEST)
         try:
             seen[f"{name}: {attempt(folder / name)}"] += 1
-        except BaseException:
-            kept = Path(tempfile.gettempdir()) / f"fuzzed-{path.name}"
+        except Exception as error:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            seen[f"{name}: {type(error).__name__}"] += 1
+            kept = Path(tempfile.gettempdir()) / f"fuzzed-{seed}-{turn}-{path.name}"
             kept.write_bytes(path.read_bytes())
-            print(f"turn {turn} of seed {seed}: {name}, {path.name}; kept as {kept}", file=sys.stderr)
-            raise
+            where = f"turn {turn} of seed {seed}: {name}, {path.name}; kept as {kept}"
+            print(where, *traceback.format_exception(error), sep="\n", file=sys.stderr, flush=True)
         finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
             path.write_bytes(whole)
         seen["above a second"] += time.monotonic() - began > 1
     return seen
 
 
+def too_long(signal_number: int, frame: object) -> None:
+    raise TimeoutError(f"{LONGEST} seconds were not enough")
+
+
+def limit_memory() -> None:
+    """No more than so much above what is taken now."""
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + MOST, taken + MOST))
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
-        for line, count in sorted(fuzz(int(sys.argv[1]), int(sys.argv[2]), Path(place)).items()):
+        for line, count in sorted(fuzz(int(sys.argv[1]), int(sys.argv[2]), Path(place), True).items()):
             print(f"{count:8} {line}")
     print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB at most")

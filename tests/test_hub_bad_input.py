@@ -13,6 +13,8 @@ import torch
 from fuzz_hub import fuzz, sources
 from safetensors.torch import load_file, save_file
 from test_hub_families import save
+from test_hub_marian import SETTINGS, as_bin, put
+from test_hub_marian import arrays as marian_arrays
 
 from regard.cli import main
 from regard.disk import write_tensors
@@ -70,7 +72,7 @@ def test_a_config_that_cannot_be_had_or_contradicts_its_weights(tmp_path):
     whole = config.read_text()
     for facts, said in (
         ({"model_type": "gemma3"}, "model_type 'gemma3' does not exist; choose one of bert, distilbert, g2p, gpt2, "
-                                   "gpt_neox, llama, marian, marian-native, mistral, qwen2, roberta, torch-rnn"),
+                                   "gpt_neox, llama, marian, marian-native, mistral, qwen2, roberta, t5, torch-rnn"),
         ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}},
          "rope_scaling.rope_type is 'llama3', which cannot be had exactly; 'default' alone can be had here"),
         ({"attention_bias": True}, "attention_bias is True, which cannot be had exactly; False alone can be had here"),
@@ -185,3 +187,9 @@ def test_a_header_that_numpy_itself_stumbles_over_is_said_in_a_line(tmp_path):
         np.load(tmp_path / "broken.npz")["enc_emb"]
     with pytest.raises(UserError, match="is damaged at enc_emb"):
         Npz(tmp_path / "broken.npz").array("enc_emb")
+
+
+def test_a_marian_file_whose_settings_have_another_name(tmp_path):
+    whole = as_bin(marian_arrays(), SETTINGS, eight_bits=True)
+    put(tmp_path / "marian", whole.replace(b"special:model.yml", b"special_model.yml"))
+    assert "it has no special:model.yml; fetch it again" in refusal(tmp_path / "marian", tmp_path / "run")

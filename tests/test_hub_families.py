@@ -214,3 +214,34 @@ def test_a_translator_gives_the_same_scores(shared, tmp_path):
     spoken = [None if place == 1 else number for place, number in enumerate(order)]  # start is never said here
     assert difference(ours, scores, spoken) < 1e-5
     assert run.translate([SAID], beam=2)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "num_decoder_layers": 1},
+        {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 12},
+    ],
+    ids=["v1.0", "v1.1", "few-buckets"],
+)
+@torch.no_grad()
+def test_t5_gives_the_same_scores(facts, tmp_path):
+    ids = write_tokenizer(tmp_path / "hf", "</s>", "<pad>", "<unk>")
+    config = transformers.T5Config(
+        vocab_size=SIZE, d_model=24, d_kv=5, d_ff=40, num_layers=2, num_heads=4, pad_token_id=ids["<pad>"],
+        decoder_start_token_id=ids["<pad>"], eos_token_id=ids["</s>"], **facts,
+    )  # fmt: skip
+    torch.manual_seed(1)
+    theirs = disturbed(transformers.T5ForConditionalGeneration(config))
+    theirs.save_pretrained(tmp_path / "hf")
+    import_run(tmp_path / "hf", tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    order, model = run.tokenizer.order, run.trained_model()
+    read, said = [*run.tokenizer.encode(SAID * 5), 2], [1, *run.tokenizer.encode(SAID)]
+    assert len(read) > 128  # beyond the farthest distance that is known apart
+    ours, _ = model(torch.tensor([said]), model.start(Source(torch.tensor([read]))))
+    their_read, their_said = (torch.tensor([[order[token] for token in tokens]]) for tokens in (read, said))
+    scores = theirs(input_ids=their_read, decoder_input_ids=their_said).logits
+    assert difference(ours, scores, order) < 1e-5
+    assert run.translate([SAID], beam=2)

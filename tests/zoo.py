@@ -65,6 +65,9 @@ LANGUAGE_MODELS = {
         blocks(heads=4, key_value_heads=1, biases="query-key-value", similarity="bilinear", embedding_norm=True)
     ),
     "lm-transformer-ssru": LanguageModel(blocks(past="ssru")),
+    "lm-transformer-relative": LanguageModel(
+        blocks(positions="relative", relative_buckets=4, relative_farthest=4, heads=4, key_value_heads=2)
+    ),
     "lm-transformer-additive": LanguageModel(blocks(similarity="additive")),
 }
 SEQ2SEQ = {
@@ -98,6 +101,25 @@ SEQ2SEQ = {
     "seq2seq-transformer-as-bergamot": Seq2Seq(
         blocks(positions="sinusoid", sinusoid_base=500.0, norm_place="after"),
         blocks(positions="sinusoid", sinusoid_base=500.0, norm_place="after", past="ssru"),
+        tied=True,
+        tied_bias=True,
+    ),
+    "seq2seq-transformer-as-t5": Seq2Seq(
+        *(
+            blocks(
+                positions="relative",
+                relative_buckets=8,
+                relative_farthest=6,
+                similarity="dot",
+                norm="rms",
+                biases="none",
+                feed_forward="gated",
+                activation="gelu-tanh",
+                key_width=6,
+                value_width=6,
+            )
+            for _ in range(2)
+        ),
         tied=True,
         tied_bias=True,
     ),

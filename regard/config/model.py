@@ -55,7 +55,7 @@ class Transformer(Settings):
     """How a block knows what stands before: self-attention, or an SSRU, a cell that keeps one vector."""
     similarity: Similarity = "scaled"
     """Attention score: how a query and a key are compared."""
-    positions: Literal["none", "learned", "sinusoid", "rotary"] = "rotary"
+    positions: Literal["none", "learned", "sinusoid", "rotary", "relative"] = "rotary"
     """What tells the model where a token stands."""
     source_positions: Literal["none", "rotary"] = "none"
     """For a decoder: what tells attention to the source how far ahead or behind a word stands."""
@@ -71,6 +71,10 @@ class Transformer(Settings):
     """With 'rotary': how slowly the slowest pair turns; larger for longer texts."""
     rotary_share: float = share(1.0)
     """With 'rotary': which part of a head's pairs turns at all."""
+    relative_buckets: int = at_least(4, 32)
+    """With 'relative': how many kinds of distance each head knows apart."""
+    relative_farthest: int = at_least(2, 128)
+    """With 'relative': the distance from which on all are one."""
     embedding: Literal["scaled", "plain"] = "scaled"
     """What a token begins as: √width times its row of the table, or the row as it is."""
     embedding_norm: bool = False
@@ -108,6 +112,11 @@ class Transformer(Settings):
             )
         if self.sinusoid_base != 10000.0 and self.positions != "sinusoid":
             raise UserError(f"sinusoid_base is for positions 'sinusoid', found '{self.positions}'; leave it out")
+        if self.relative_buckets % 4 or self.relative_farthest <= self.relative_buckets // 2:
+            raise UserError(
+                f"relative_buckets must be divisible by 4 and half of it below relative_farthest, found "
+                f"{self.relative_buckets} and {self.relative_farthest}"
+            )
         turning = (self.rotary_base, self.rotary_share)
         if turning != (10000.0, 1.0) and (self.positions != "rotary" or self.source_positions == "rotary"):
             raise UserError(

@@ -89,6 +89,16 @@ class From(Of):
 
 
 @dataclass(frozen=True)
+class Scaled(Of):
+    """A table times a number."""
+
+    factor: float
+
+    def read(self, tensors: Tensors) -> Tensor:
+        return self.way.read(tensors) * self.factor
+
+
+@dataclass(frozen=True)
 class At(Of):
     """One of several that are kept as one."""
 

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.errors import unknown
-from regard.layers.history import AttentionInputs, Mask, positions
+from regard.layers.history import AttentionInputs, BiasedMask, Mask, positions
 from regard.layers.layer import Encoded
 from regard.layers.position import Rotary, Rotation, rotate
 from regard.layers.state import Growing, Lines
@@ -131,7 +131,7 @@ def attend(
     see_weights: Callable[[Tensor], Tensor] = lambda weights: weights,
 ) -> Float[Tensor, "B H T L"]:
     """E = f_att(Q, K);  A = softmax(E);  Y = A V: attention, all of it. Keys come prepared, masks written out."""
-    scores = see_scores(similarity(q, k))  # (B, H, T, S)
+    scores = see_scores(mask.added(similarity(q, k)))  # (B, H, T, S)
     weights = see_weights(masked_softmax(scores, mask))
     return product(weights, v)
 
@@ -194,7 +194,7 @@ class Attention(nn.Module):
         keys, values = everything.split([width, everything.shape[-1] - width], -1)
         # The kernel is made for many queries; for one it is as fast as two products, for a few it is slower.
         few = 1 < queries.shape[2] <= FEW and not torch.is_grad_enabled()
-        if self.similarity.scale is None or few or listening(self):
+        if self.similarity.scale is None or few or isinstance(mask, BiasedMask) or listening(self):
             mixed = self._by_equations(queries, keys, values, mask.explicit(keys.shape[2], keys.device))
         else:
             mixed = self._by_kernel(queries, keys, values, mask)

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.layers.dropout import Dropout
-from regard.layers.history import AttentionInputs, History, padding_mask
+from regard.layers.history import AttentionInputs, BiasedMask, History, padding_mask
 from regard.layers.layer import Encoded, Layer
 from regard.layers.position import Positions
 from regard.layers.state import Lines, State
@@ -149,8 +149,9 @@ class Transformer(Layer[TransformerState]):
         steps, kept = x.shape[1], state.source_keep
         where, history = state.history.fed(steps, keep)  # (B, T)
         x = self.dropout(self.position(x, where, history.length))
+        own, bias = history.mask(steps, self.causal), self.position.bias(where, history.places, history.group_size)
         inputs = AttentionInputs(
-            history.mask(steps, self.causal),
+            own if bias is None else BiasedMask(own, bias),
             padding_mask(None if kept is None else kept.value),
             self.position.rotation(where, history.length),
             history.group_size,

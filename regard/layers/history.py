@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from regard.layers.position import Rotation
@@ -25,6 +25,10 @@ class Mask:
             return self
         return Mask(torch.ones(positions, positions, dtype=torch.bool, device=device).tril()[None, None])
 
+    def added(self, scores: Float[Tensor, "B H T S"]) -> Float[Tensor, "B H T S"]:
+        """The scores with what a position adds to them: nothing."""
+        return scores
+
     @cached_property
     def masked(self) -> Bool[Tensor, "g 1 t N"] | None:
         """Where the score is −∞. A row of −∞ alone would be NaN, also in its gradient: such a row keeps its scores."""
@@ -37,6 +41,20 @@ class Mask:
             return None
         nowhere = ~self.allowed.any(-1, keepdim=True)
         return nowhere if torch.compiler.is_exporting() or nowhere.any() else None
+
+
+class BiasedMask(Mask):
+    """A mask, and what is added to each score besides: e_{t,s} + b_{h,t,s}, by every layer alike."""
+
+    def __init__(self, mask: Mask, bias: Float[Tensor, "g H t N"]) -> None:
+        super().__init__(mask.allowed, mask.causal)
+        self.bias = bias
+
+    def explicit(self, positions: int, device: torch.device) -> "BiasedMask":
+        return BiasedMask(super().explicit(positions, device), self.bias)
+
+    def added(self, scores: Float[Tensor, "B H T S"]) -> Float[Tensor, "B H T S"]:
+        return scores + self.bias.to(scores.dtype)
 
 
 class AttentionInputs(NamedTuple):
@@ -136,6 +154,12 @@ class History(Part):
         ]  # (1, K, K·T)
         return own if keep is None else own & keep.reshape(self.count.shape[0] // self.group_size, 1, new)
 
+    def places(self, steps: int) -> Int[Tensor, "g t N"]:
+        """Where each position of the memory stands, as each of the newest `steps` tokens of a row counts them."""
+        if self.kept is None:
+            return torch.arange(self.length, device=self.count.device)[None, None]
+        return self._for_every_query((self.kept.cumsum(2) - 1).clamp(min=0), steps)
+
     def mask(self, steps: int, causal: bool) -> Mask:
         """What the newest `steps` tokens of every row may look at."""
         if causal and steps > 1:
@@ -156,7 +180,7 @@ class History(Part):
         return mask[:, None]
 
     @staticmethod
-    def _for_every_query(kept: Bool[Tensor, "G k N"], steps: int) -> Bool[Tensor, "G t N"]:
+    def _for_every_query(kept: Shaped[Tensor, "G k N"], steps: int) -> Shaped[Tensor, "G t N"]:
         """A row's mask repeated for each of its T queries; one that all rows of a group share fits them as it is."""
         return kept if kept.shape[1] == 1 or steps == 1 else kept.repeat_interleave(steps, 1)
 

@@ -4,6 +4,7 @@ A position counts the tokens kept so far, so padding never moves a token.
 """
 
 import math
+from collections.abc import Callable
 from typing import TypeAlias
 
 import torch
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 from regard.errors import UserError
 
+Places: TypeAlias = Callable[[int], Int[Tensor, "g t N"]]
 Rotation: TypeAlias = tuple[Float[Tensor, "B T 1 e"], Float[Tensor, "B T 1 e"]]  # cos and sin, for every head
 
 
@@ -64,6 +66,10 @@ class Positions(nn.Module):
 
     def rotation(self, where: Int[Tensor, "B T"], length: int) -> Rotation | None:
         """By how much every block rotates its queries and keys."""
+        return None
+
+    def bias(self, where: Int[Tensor, "B T"], places: Places, group_size: int) -> Float[Tensor, "G H KT N"] | None:
+        """What every block adds to its scores; `places(T)` says where each position of the memory stands."""
         return None
 
 
@@ -138,6 +144,9 @@ class Normed(Positions):
     def rotation(self, where: Int[Tensor, "B T"], length: int) -> Rotation | None:
         return self.inner.rotation(where, length)
 
+    def bias(self, where: Int[Tensor, "B T"], places: Places, group_size: int) -> Float[Tensor, "G H KT N"] | None:
+        return self.inner.bias(where, places, group_size)
+
 
 class Rotary(Positions):
     """Queries and keys are rotated by an angle t ω_i, so that q_t · k_s depends on t − s alone. (Su et al. 2021)
@@ -156,6 +165,46 @@ class Rotary(Positions):
         rows = self.sin_cos.rows(where, length, self.get_buffer("of_this_type"))
         sin, cos = rows[:, :, None].chunk(2, -1)  # (B, T, 2e) → (B, T, 1, e) each
         return cos, sin
+
+
+class Relative(Positions):
+    """e_{t,s} + b_h[bucket(s − t)]: how a head likes a distance, the same in every block. (Raffel et al. 2020)
+
+    Half of the buckets are for what stands behind, half for what stands ahead. Of each half, the first half are one
+    distance each; the others are wider and wider, up to `farthest` and all beyond.
+    """
+
+    def __init__(self, heads: int, buckets: int, farthest: int) -> None:
+        super().__init__()
+        self.farthest = farthest
+        self.table = nn.Parameter(torch.randn(buckets, heads) * 0.1)
+        self.buckets = self.bucket(torch.arange(-farthest, farthest + 1, device="cpu"), buckets).tolist()
+
+    def bucket(self, ahead: Int[Tensor, " A"], buckets: int) -> Int[Tensor, " A"]:
+        """Which one a distance s − t falls into."""
+        half = buckets // 2
+        return self.wider(ahead.abs(), half) + half * (ahead > 0)
+
+    def wider(self, distance: Int[Tensor, " A"], buckets: int) -> Int[Tensor, " A"]:
+        """In 32 bits, as published: a distance that is just between two falls where it fell when it was trained."""
+        exact = buckets // 2
+        share = torch.log(distance.clamp(min=1).float() / exact) / math.log(self.farthest / exact)
+        far = exact + (share * (buckets - exact)).long()
+        return torch.where(distance < exact, distance, far.clamp(max=buckets - 1))
+
+    def bias(self, where: Int[Tensor, "B T"], places: Places, group_size: int) -> Float[Tensor, "G H KT N"]:
+        steps = where.shape[1]
+        ahead = places(steps) - where.reshape(-1, group_size * steps, 1)  # (G, K·T, N)
+        by_distance = F.embedding(torch.tensor(self.buckets, device=where.device), self.table)
+        near = ahead.clamp(-self.farthest, self.farthest) + self.farthest
+        return F.embedding(near, by_distance).permute(0, 3, 1, 2)
+
+
+class RelativePast(Relative):
+    """The same where nobody looks ahead: all buckets are for what stands behind."""
+
+    def bucket(self, ahead: Int[Tensor, " A"], buckets: int) -> Int[Tensor, " A"]:
+        return self.wider((-ahead).clamp(min=0), buckets)
 
 
 def rotate(x: Float[Tensor, "B T H M"], rotation: Rotation | None) -> Float[Tensor, "B T H M"]:

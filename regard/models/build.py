@@ -31,7 +31,17 @@ from regard.layers.context import AttendedContext, Copied, FixedContext, Started
 from regard.layers.embedding import BiasedTiedHead, Embedding, Head, PlainEmbedding, TiedHead
 from regard.layers.layer import Layer
 from regard.layers.pooling import AttentionPooling, FirstPooling, MeanPooling, Pooling, StartPooling, UnitLength
-from regard.layers.position import Added, Concatenated, Learned, Normed, Positions, Rotary, Sinusoid
+from regard.layers.position import (
+    Added,
+    Concatenated,
+    Learned,
+    Normed,
+    Positions,
+    Relative,
+    RelativePast,
+    Rotary,
+    Sinusoid,
+)
 from regard.layers.recurrent import GRU, LSTM, RNN, Bidirectional, Recurrent, Stack
 from regard.layers.ssru import SSRU
 from regard.layers.vision import Body, Regions, resnet_50, small_residual, small_vgg, vgg_16
@@ -212,7 +222,7 @@ def transformer(kind: type[Transformer], settings: config.Transformer, source_wi
     before = settings.norm_place == "before"
     if before:
         _quieten(blocks)
-    place = position(settings)
+    place = position(settings, kind.causal)
     return kind(
         Normed(place, norm()) if settings.embedding_norm else place,
         blocks,
@@ -221,11 +231,14 @@ def transformer(kind: type[Transformer], settings: config.Transformer, source_wi
     )
 
 
-def position(settings: config.Transformer) -> Positions:
+def position(settings: config.Transformer, causal: bool) -> Positions:
     if settings.positions == "none":
         return Positions()
     if settings.positions == "rotary":
         return Rotary(settings.keys, settings.rotary_base, settings.rotary_share)
+    if settings.positions == "relative":
+        relative = RelativePast if causal else Relative
+        return relative(settings.heads, settings.relative_buckets, settings.relative_farthest)
     width = settings.encoding_width
     encoding = (
         Learned(settings.longest, width) if settings.positions == "learned" else Sinusoid(width, settings.sinusoid_base)

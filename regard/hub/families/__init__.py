@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from regard.errors import UserError, unknown
-from regard.hub.families import g2p, gpt2, marian, marian_native, neox, torch_rnn
+from regard.hub.families import g2p, gpt2, marian, marian_native, neox, t5, torch_rnn
 from regard.hub.families.bert import bert, distilbert, roberta
 from regard.hub.families.llama import llama, mistral, qwen2
 from regard.hub.opened import Opened
@@ -21,6 +21,7 @@ FAMILIES: dict[str, Callable[[Package], Opened]] = {
     "mistral": mistral,
     "qwen2": qwen2,
     "roberta": roberta,
+    "t5": t5.opened,
     "torch-rnn": torch_rnn.opened,
 }
 """By what Hugging Face calls them, model_type, or else by the package that publishes them."""

@@ -44,6 +44,8 @@ def read(path: Path) -> Package:
     found = _model_in(path)
     assert found is not None
     tensors: Npz | Bin = Npz(found) if is_npz(found) else Bin(found)
+    if SETTINGS not in tensors.names():
+        raise UserError(f"{found} is damaged or no model of Marian's: it has no {SETTINGS}; fetch it again")
     facts = Facts(settings_in(bytes(tensors.array(SETTINGS)).decode(errors="replace")))
     return Package(str(found), "marian", "marian-native", facts, tensors, (found,), _words(found.parent))
 
