@@ -77,6 +77,8 @@ def test_what_is_left_open_follows_the_data_is_said_and_kept(tmp_path):
     assert (written.batch, written.smoothing) == (row.batch, row.smoothing) == (1024, 0.1)
     assert "3 layers of 128, dropout 0.3, smoothing 0.1, 1,024 tokens an update" in lines[-1]
     assert quietly(plan, tmp_path / "run").recipe.train == written
+    (*_, line) = prepare(Folder(tmp_path / "bounded"), replace(plan, train=replace(plan.train, minutes=4.0)))
+    assert line == f"{lines[-1]}; minutes bound the training and leave the size as it is"
     list(prepare(Folder(tmp_path / "cells"), replace(plan, model="gru")))
     assert Folder(tmp_path / "cells").read_config().train.batch == 4096
     said = replace(plan, train=replace(plan.train, batch=4096, smoothing=0.0))

@@ -59,6 +59,23 @@ def test_a_memory_as_omegat_writes_it():
     assert skipped == {"example with one side empty": 1}
 
 
+def test_blanks_of_a_memory_are_those_of_the_same_plain_files():
+    """All of them belong to the segment (TMX 1.4b), but for where lines of the file end and how far they stand in."""
+    sides = " Un  homme\u202f! ", "A man!\t"
+    units = "".join(
+        f'<tuv xml:lang="{name}"><seg>{side}</seg></tuv>' for name, side in zip(("fr", "en"), sides, strict=True)
+    )
+    write("a.tmx", f"<tmx><header srclang='fr'/><body><tu>{units}</tu></body></tmx>")
+    for name, side in zip(("a.fr", "a.en"), sides, strict=True):
+        write(name, f"{side}\n")
+    assert pairs("a.tmx") == pairs(("a.fr", "a.en")) == [sides]
+    write(
+        "b.tmx",
+        OMEGAT.replace("<seg>", "<seg>\r\n        ").replace(" & see", "\n\n\t  & see").replace("</seg>", " \n</seg>"),
+    )
+    assert pairs("b.tmx") == [("Go & see.", "Va voir\u00a0!")]
+
+
 def test_a_memory_as_trados_writes_it():
     write("a.tmx", TRADOS.encode("utf-16"))
     assert pairs("a.tmx") == [("Der Vertrag gilt.", "The contract holds.")]

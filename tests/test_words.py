@@ -125,6 +125,39 @@ def test_an_option_takes_one_value_each_time():
     assert parse(COMMANDS["find"], ["RUN", "--property", "quotes", "--property=depth"]).property == ("quotes", "depth")
 
 
+@pytest.mark.parametrize("kind", COMMANDS.values(), ids=list(COMMANDS))
+def test_typed_twice_every_option_is_refused_or_holds_both(kind):
+    """What the second would otherwise take the place of, without a word. A switch says the same twice."""
+    needed = ["word" for one in places_of(kind) if one.needed]
+    said = [f"--{' '.join(row.split())}" for row in help_for(kind).split("\n  --")[1:]]
+    for name, one in options_of(kind).items():
+        value = one.choices[0] if one.choices else "3" if {int, float} & {*one.kinds} else "a"
+        (told,) = (row for row in said if row.startswith(f"{name} "))
+        assert one.several == (f"{name} once for each" in told or told.startswith(f"{name} {one.shown} …"))
+        if not (one.several or one.switch):
+            with pytest.raises(UserError) as error:
+                parse(kind, [*needed, f"{name}={value}", name, value])
+            assert str(error.value) == f"{name} holds one value, found '{value}' and '{value}'; type it once"
+
+
+def test_typed_twice():
+    once = "holds one value, found 'a.svg' and 'b.svg'; type it once"
+    assert refusal("find", "RUN", "--save", "a.svg", "--save=b.svg") == f"--save {once}"
+    assert refusal("write", "RUN", "--temp", "1", "--temperature", "2") == (
+        "--temperature holds one value, found '1' and '2'; type it once"
+    )
+    assert refusal("train", "recipe.toml", "--folder", "a.svg", "--run", "b.svg") == f"--run {once}"
+    assert refusal("train", "--train.steps", "5", "recipe.toml", "--train.steps", "6") == (
+        "--train.steps holds one value, found '5' and '6'; type it once"
+    )
+    assert parse(COMMANDS["translate"], ["RUN", "--json", "--json"]).json
+    evaluate = parse(COMMANDS["evaluate"], ["RUN", "--data", "a.en", "--data", "a.fr"])
+    assert evaluate.data == ("a.en", "a.fr")
+    assert parse(Sets, ["--data.train", "a.en", "--data.train=a.fr"]).changes == {"data.train": ["a.en", "a.fr"]}
+    both = ["--model.encoder.width", "8", "--model.decoder.width", "16"]
+    assert parse(Sets, both).changes == {"model.encoder.width": 8, "model.decoder.width": 16}
+
+
 def test_several_values_behind_each_other_are_told_the_new_spelling():
     Path("other").mkdir()
     Path("five.en").touch()

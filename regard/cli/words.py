@@ -45,15 +45,14 @@ def parse(kind: type[C], words: Sequence[str]) -> C:
     values = _in_places(kind, typed)
     grouped: dict[str, dict[str, Any]] = {}
     changes: dict[str, Any] = {}
-    for name, option, given in ((one.name, one.option, one.values) for one in typed.options):
+    for name, option, given in ((one.name, one.option, one.values) for one in _joined(kind, typed.options)):
         if _is_setting(kind, name):
             found = [_toml(word) for _, word in given]
             changes[name.removeprefix("--")] = found[0] if len(found) == 1 else found
             continue
         into = grouped.setdefault(option.group, {}) if option.group else values
         read = tuple(_value(option, word) for _, word in given)
-        several = into.get(option.field, ()) + read if option.several else ()
-        into[option.field] = several or (True if option.switch else read[0])
+        into[option.field] = read if option.several else True if option.switch else read[0]
     for one in fields(kind):
         if one.name in grouped:
             values[one.name] = replace(group_default(kind, one), **grouped[one.name])
@@ -85,6 +84,19 @@ def _sorted(kind: type[Command], words: Sequence[str]) -> _Typed:
             raise UserError(f"{name} wants a value, found none; write {name} {option.shown or 'VALUE'}")
         typed.options.append(_Given(name, option, found))
     return typed
+
+
+def _joined(kind: type[Command], options: Sequence[_Given]) -> list[_Given]:
+    """Each option once: typed again it holds one value more, or is refused if it can hold but one."""
+    found: dict[str, _Given] = {}
+    for one in options:
+        name = one.name if _is_setting(kind, one.name) else one.option.name  # however it was spelled
+        first = found.setdefault(name, replace(one, values=[]))
+        first.values += one.values
+        if len(first.values) > 1 and not one.option.several:
+            (_, before), (_, now) = first.values
+            raise UserError(f"{name} holds one value, found '{before}' and '{now}'; type it once")
+    return list(found.values())
 
 
 def _named(kind: type[Command], name: str) -> Option:

@@ -78,7 +78,7 @@ class Train(Settings):
     epochs: float = not_negative(0.0)
     """How often all examples are seen at most; 0: as steps and minutes say."""
     minutes: float = not_negative(0.0)
-    """How long it trains at most, looks included; 0: as steps and epochs say."""
+    """How long it trains at most, looks included, whatever the size of the model; 0: as steps and epochs say."""
     batch: int = at_least(0, 0)
     """Tokens in one update, padding included, over all processes; 0: 4096, or by the amount of data."""
     length: int = at_least(1, 128)

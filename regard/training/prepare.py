@@ -56,4 +56,5 @@ def _chosen(made: Recipe, tokens: int) -> str:
     size, train = parts[-1], made.train
     how = f"{counted(size['layers'], 'layer')} of {size['width']}, dropout {size['dropout']}"
     learning = f"smoothing {train.smoothing:g}, {train.batch:,} tokens an update"
-    return f"for {counted(tokens, 'training token')}: {how}, {learning}, where nothing else is said"
+    told = f"for {counted(tokens, 'training token')}: {how}, {learning}, where nothing else is said"
+    return f"{told}; minutes bound the training and leave the size as it is" if train.minutes else told

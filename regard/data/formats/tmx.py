@@ -12,7 +12,7 @@ from regard.errors import UserError
 
 CODES = ("bpt", "ept", "it", "ph", "ut")
 """Elements whose text is formatting of the program it came from; that of <hi> is the sentence's own."""
-SPACE = re.compile(r"[ \t\r\n]+")  # no others: French has narrow ones that mean something
+BREAK = re.compile(r"[ \t]*[\r\n][ \t\r\n]*")  # a line of the file that ends, and how far the next one stands in
 
 
 def tmx(path: Path, columns: Sequence[str], skipped: Counter[str] | None) -> Iterator[Line]:
@@ -46,7 +46,7 @@ def _units(path: Path) -> Iterator[tuple[int, str, dict[str, str]]]:
         elif name == "tu":
             yield number, source, unit
         elif name == "seg" and element.ends and language not in unit:
-            unit[language] = SPACE.sub(" ", element.text).strip(" ")
+            unit[language] = " ".join(part for part in BREAK.split(element.text) if part)
 
 
 def _first_two(unit: dict[str, str], source: str) -> list[str]:
