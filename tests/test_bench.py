@@ -3,12 +3,16 @@
 import importlib
 import lzma
 import re
+import subprocess
+import sys
 import tarfile
 from dataclasses import replace
 from pathlib import Path
 
+import pages
 import pytest
 import tiny
+from at_a_port import serving
 from trainings import quietly
 
 import regard
@@ -117,6 +121,23 @@ def of_house(folder: Path) -> None:
     importlib.import_module("bench.house").main([tiny.ROOT])
 
 
+def asked(folder: Path, name: str, *words: str) -> None:
+    """A benchmark that asks a server, as the process of its own that it is."""
+    made = pages.make_runs(folder, ["transformer-lm", "lstm", "transformer-seq2seq", "classifier"])
+    with serving({run.folder.path.name: run for run in made}) as there:
+        subprocess.run([sys.executable, "-m", f"bench.{name}", str(there.port), *words], cwd=tiny.ROOT, check=True)
+
+
+def of_load(folder: Path) -> None:
+    asked(folder, "load", "--count", "60", "--rate", "100", "--every", "0.1", "--save", str(folder / "seen"))
+    assert (folder / "seen.csv").read_text().startswith("seconds,resident_memory_bytes")
+    assert (folder / "seen.png").stat().st_size > 1000
+
+
+def of_fuzz_server(folder: Path) -> None:
+    asked(folder, "fuzz_server", "--count", "400")
+
+
 APART = {"digests", "digest_work"}  # they compare this tree with another one, by minutes of work
 FIGURES = {
     "attention": ["tokens, 8 heads of 64, causal: memory of the whole process | [0-9,]+ MB", "would be | 0 MB"],
@@ -129,6 +150,8 @@ FIGURES = {
     "page": ["8 +[0-9.]+ MB +[0-9]+ ms +[0-9]+ ms"],
     "by_length": ["run up to 8: [0-9.]+ .*19 and more: [0-9.]+"],
     "word_error": ["test, 4 words: WER [0-9.]+, PER [0-9.]+"],
+    "load": ["/v1/completions | 200 | [0-9]+", "/v1/completions | 400 | [0-9]+", r"\A(?![\s\S]*lost)"],
+    "fuzz_server": ["answered | 200 | [0-9]+", "answered | 400 | [0-9]+", r"\A(?![\s\S]*answered | 5)"],
     "house": ["code lines"],
     "data": [],
     "tatoeba": [],

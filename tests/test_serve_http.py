@@ -5,23 +5,19 @@ import http.client
 import io
 import json
 import threading
-import time
-from contextlib import contextmanager
-from types import SimpleNamespace
 
+import jsonschema
 import libretranslatepy
 import openai
 import pages
 import pytest
+from at_a_port import ask, serving, told, wait_until
 from PIL import Image
 from prometheus_client.parser import text_string_to_metric_families
 
 from regard.config.decoding import Search, Writing
-from regard.serve.app import OPENAI, PLAIN, application
-from regard.serve.metrics import Metrics
+from regard.serve.app import OPENAI, PLAIN
 from regard.serve.openapi import ASKED, BODIES
-from regard.serve.served import Limits, Served
-from regard.serve.start import listening, server_for
 
 NAMES = {
     "lm": "transformer-lm",
@@ -40,30 +36,6 @@ def runs(tmp_path_factory):
     return dict(zip(NAMES, made, strict=True))
 
 
-@contextmanager
-def serving(runs, key=None, **limits):
-    """A server of these runs; its address, its application, and how to end it."""
-    bounds, metrics = Limits(**limits), Metrics()
-    served = [
-        Served(name, run, bounds, metrics, ("en", "fr") if "translate" in run.task.commands else None)
-        for name, run in runs.items()
-    ]
-    app, at = application(served, bounds, metrics, key, ["http://good.example"]), listening("127.0.0.1", 0)
-    server = server_for(app, served, 30.0)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [at]}, daemon=True)
-    thread.start()
-    port = at.getsockname()[1]
-    try:
-        yield SimpleNamespace(
-            port=port, app=app, url=f"http://127.0.0.1:{port}", served=app.state.served, server=server
-        )
-    finally:
-        server.handle_exit(0, None)
-        thread.join(60)
-        for one in served:
-            one.engine.close()
-
-
 @pytest.fixture(scope="module")
 def there(runs):
     with serving(runs) as server:
@@ -73,31 +45,6 @@ def there(runs):
 @pytest.fixture(scope="module")
 def client(there):
     return openai.OpenAI(base_url=f"{there.url}/v1", api_key="none", max_retries=0)
-
-
-def ask(there, path, body=None, method=None, **headers):
-    """Status, headers and what was answered."""
-    connection = http.client.HTTPConnection("127.0.0.1", there.port, timeout=120)
-    data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-    sent = {"content-type": "application/json"} | {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method or ("GET" if body is None else "POST"), path, data, sent)
-    answer = connection.getresponse()
-    found = answer.read()
-    connection.close()
-    return answer.status, dict(answer.getheaders()), found
-
-
-def told(there, path, body=None, **headers):
-    status, _, found = ask(there, path, body, **headers)
-    assert status == 200, found
-    return json.loads(found)
-
-
-def wait_until(true):
-    end = time.monotonic() + 120
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 # ---- OpenAI's client
@@ -404,6 +351,36 @@ def test_the_description_names_every_route(there):
     assert set(described) == {*BODIES, *ASKED}
     fields = described["/v1/completions"]["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
     assert fields["top_p"]["description"]
+
+
+def test_what_is_described_is_what_is_read(there):
+    """The schemas are schemas, allow what clients send, and refuse what the server refuses."""
+    paths = told(there, "/openapi.json")["paths"]
+    sent = [
+        (
+            "/v1/completions",
+            {"model": "lm", "prompt": [[4, 5], [6]], "max_tokens": 1, "logprobs": 1, "echo": True},
+            200,
+        ),
+        (
+            "/v1/completions",
+            {"model": "lm", "prompt": "day", "stop": ["a"], "max_tokens": 1, "logit_bias": {"5": 1}},
+            200,
+        ),
+        ("/v1/completions", {"model": "lm", "prompt": "day", "max_tokens": "many"}, 400),
+        ("/v1/completions", {"prompt": "day"}, 400),
+        ("/v1/chat/completions", {"model": "lstm", "messages": [{"role": "user", "content": "a"}], "n": 1}, 200),
+        ("/v1/chat/completions", {"model": "lstm", "messages": "a"}, 400),
+        ("/translate", {"q": ["one"], "source": "en", "target": "fr", "format": "html"}, 200),
+        ("/translate", {"q": "one", "source": "en", "target": "fr", "format": "rtf"}, 400),
+        ("/tokenize", {"model": "lm", "prompt": "day"}, 200),
+        ("/tokenize", {"model": "lm", "prompt": 7}, 400),
+    ]
+    for path, body, status in sent:
+        schema = paths[path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert jsonschema.Draft202012Validator(schema).is_valid(body) == (status == 200), body
+        assert ask(there, path, body)[0] == status, body
 
 
 def test_no_route_fails_on_what_it_cannot_read(there):

@@ -3,7 +3,7 @@
 import pages
 import pytest
 import tabs
-from test_serve_http import serving
+from at_a_port import serving
 
 pytestmark = tabs.MARKS
 browser = tabs.browser

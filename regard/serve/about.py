@@ -1,12 +1,14 @@
 """Whether the server is well, what it has done, and the page to try it."""
 
+from collections.abc import Iterable
 from importlib.resources import files
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from regard.serve.answering import Json
-from regard.serve.metrics import TYPE, memory
+from regard.serve.metrics import TYPE, Key, memory, text
+from regard.serve.served import Served
 from regard.serve.wire import Declined
 
 STATIC = files("regard.serve") / "static"
@@ -29,13 +31,19 @@ async def ready(request: Request) -> Response:
 
 
 async def metrics(request: Request) -> Response:
-    now = {("resident_memory_bytes", ()): memory()}
-    for served in request.app.state.served.values():
-        engine = served.engine
-        now["num_requests_running", served.label] = len(engine.running)
-        now["num_requests_waiting", served.label] = len(engine.waiting)
-        now["steps_total", served.label] = engine.steps
-    return Response(request.app.state.metrics.text(now), headers={"content-type": TYPE})
+    state = request.app.state
+    figures = state.metrics.figures(moment(state.served.values()))
+    return Response(text(state.board.told(figures) if state.board else figures), headers={"content-type": TYPE})
+
+
+def moment(served: Iterable[Served]) -> dict[Key, float]:
+    """What is so now."""
+    now: dict[Key, float] = {("resident_memory_bytes", ()): memory()}
+    for one in served:
+        now["num_requests_running", one.label] = len(one.engine.running)
+        now["num_requests_waiting", one.label] = len(one.engine.waiting)
+        now["steps_total", one.label] = one.engine.steps
+    return now
 
 
 async def page(request: Request) -> Response:

@@ -3,8 +3,10 @@
 import asyncio
 import json
 import sys
+import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
@@ -13,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from regard.errors import UserError
 from regard.serve.wire import Declined, decoded
 
-SLOW = 30.0  # seconds that a client may take to send a piece of its body, or to take one of its answer
+GRACE, PACE = 30.0, 16 << 10  # a body may take so many seconds, and one more for each so many bytes
 T = TypeVar("T")
 Answer = Callable[[Request], Awaitable[Response]]
 KINDS = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
@@ -39,10 +41,11 @@ async def body_of(request: Request, most: int) -> bytes:
             raise Declined(413, f"a body may have {most:,} bytes at most")
     except ValueError:
         raise Declined(400, "content-length must be a number") from None
-    found, stream = bytearray(), request.stream()
+    found, stream, began = bytearray(), request.stream(), time.monotonic()
     try:
         while True:
-            found += await asyncio.wait_for(anext(stream), SLOW)
+            left = began + GRACE + len(found) / PACE - time.monotonic()
+            found += await asyncio.wait_for(anext(stream), max(0.0, left))
             if len(found) > most:
                 raise Declined(413, f"a body may have {most:,} bytes at most")
     except StopAsyncIteration:
@@ -57,7 +60,7 @@ async def json_of(request: Request) -> Any:
     return decoded(await body_of(request, request.app.state.limits.body))
 
 
-async def until_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
+async def until_gone(request: Request, work: Awaitable[T]) -> T:
     """The result of some work, which ends when nobody waits for it."""
     task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(request))
     try:
@@ -102,6 +105,12 @@ def guarded(answer: Answer, as_error: Callable[[Declined], Response]) -> Answer:
     return answered
 
 
+def log(line: str) -> None:
+    """One line for whoever runs the server. Where it cannot be written, on a full disk, answers go on without."""
+    with suppress(OSError, ValueError):
+        print(f"regard: {line}", file=sys.stderr, flush=True)
+
+
 def _declined(error: Exception, path: str) -> Declined:
     """What a client is told; of a mistake of ours, the log is told where, and never what was asked."""
     if isinstance(error, Declined):
@@ -110,11 +119,11 @@ def _declined(error: Exception, path: str) -> Declined:
         return Declined(400, str(error))
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "?"
-    print(f"regard: {type(error).__name__} at {where} while answering {path!r}", file=sys.stderr, flush=True)
+    log(f"{type(error).__name__} at {where} while answering {path!r}")
     return Declined(500, "a mistake of the server's")
 
 
-async def events(first: Any, chunks: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:
+async def events(first: Any, chunks: AsyncGenerator[dict[str, Any]]) -> AsyncIterator[bytes]:
     """Server-sent events; a mistake in mid-stream is one too."""
     try:
         yield _event(first)
@@ -125,16 +134,20 @@ async def events(first: Any, chunks: AsyncIterator[dict[str, Any]]) -> AsyncIter
         error = _declined(wrong, "a stream")
         yield _event({"error": {"message": str(error), "type": "server_error", "param": None, "code": error.code}})
     finally:
-        await chunks.aclose()  # type: ignore[attr-defined]
+        await chunks.aclose()
 
 
 def _event(data: Any) -> bytes:
     return f"data: {json.dumps(data)}\n\n".encode()
 
 
-async def streamed(chunks: AsyncIterator[dict[str, Any]]) -> Response:
+async def streamed(request: Request, chunks: AsyncGenerator[dict[str, Any]]) -> Response:
     """A stream of events that begins once there is a first one: what is refused before has its own status."""
-    first = await anext(chunks)
+    try:
+        first = await until_gone(request, anext(chunks))
+    except BaseException:
+        await chunks.aclose()
+        raise
     return StreamingResponse(
         events(first, chunks), media_type="text/event-stream", headers={"cache-control": "no-cache"}
     )

@@ -57,6 +57,7 @@ def application(
     app = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
     app.state.served = {one.name: one for one in served}
     app.state.limits, app.state.metrics, app.state.key, app.state.draining = limits, metrics, key, False
+    app.state.board = None  # of several processes at one port: their figures
     app.add_middleware(Guard, key=key, origins=origins)
     return app
 

@@ -145,17 +145,16 @@ class Engine:
                     self._end(number, job, Ended(late=not job.cancelled))
             free = self.most_rows - sum(job.rows for job in self.running.values())
             new: list[Job] = []
+            for job in [job for job in self.waiting if job.cancelled or now > job.deadline]:
+                self.waiting.remove(job)
+                job.asking.close()
+                job.tell(Ended(late=not job.cancelled))
             while self.waiting:
                 job = self.waiting[0]
-                if job.cancelled or now > job.deadline:
-                    self.waiting.popleft()
-                    job.asking.close()
-                    job.tell(Ended(late=not job.cancelled))
-                elif job.rows <= free or not (self.running or new):  # one that is too large alone runs alone
-                    new.append(self.waiting.popleft())
-                    free -= job.rows
-                else:
+                if job.rows > free and (self.running or new):  # one that is too large runs alone
                     break
+                new.append(self.waiting.popleft())
+                free -= job.rows
             for job in new:
                 number, job.began = next(self._numbers), now
                 self.running[number] = job

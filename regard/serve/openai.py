@@ -5,7 +5,7 @@ import base64
 import struct
 import time
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -215,7 +215,7 @@ async def completions(request: Request) -> Response:
     ]
     about = _about("cmpl", "text_completion", served)
     if asked.stream:
-        return await streamed(_chunks(served, choices, about, asked.stream_options, Chosen.piece))
+        return await streamed(request, _chunks(served, choices, about, asked.stream_options, Chosen.piece))
     await until_gone(request, _all(served, choices))
     usage = _usage(reads, choices)
     if best_of > (asked.n or 1):
@@ -247,7 +247,7 @@ async def chat(request: Request) -> Response:
     ]
     if asked.stream:
         about = _about("chatcmpl", "chat.completion.chunk", served)
-        return await streamed(_chunks(served, choices, about, asked.stream_options, Chosen.delta))
+        return await streamed(request, _chunks(served, choices, about, asked.stream_options, Chosen.delta))
     await until_gone(request, _all(served, choices))
     shown = [chosen.message() for chosen in choices]
     about = _about("chatcmpl", "chat.completion", served)
@@ -349,7 +349,7 @@ async def _heard(served: Served, chosen: Chosen) -> AsyncIterator[Any]:
 
 async def _chunks(
     served: Served, choices: list[Chosen], about: dict[str, Any], options: StreamOptions | None, piece: Any
-) -> AsyncIterator[dict[str, Any]]:
+) -> AsyncGenerator[dict[str, Any]]:
     """All choices as they are made."""
     box: asyncio.Queue[tuple[Chosen, Any]] = asyncio.Queue()
     usage = {"usage": None} if options and options.include_usage else {}

@@ -1,21 +1,74 @@
 """`regard serve`."""
 
+import socket
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from regard.cli.commands.serve import ServeCommand
 from regard.errors import UserError
-from regard.runs import load_run
+
+if TYPE_CHECKING:
+    from regard.serve.metrics import Metrics, Noticeboard
+    from regard.serve.served import Limits, Served
+
+EVERY = 1.0  # seconds between two notes of a worker's figures for the others
 
 
 def serve(asked: ServeCommand) -> int:
     try:
-        from regard.serve.app import application
-        from regard.serve.metrics import Metrics
-        from regard.serve.served import Limits, Served
         from regard.serve.start import listening
-        from regard.serve.start import serve as answer
+        from regard.serve.workers import Workers
     except ModuleNotFoundError as error:
         raise UserError(f"serve wants {error.name}, which is not here; pip install 'regard[serve]'") from None
+    _key(asked)  # refused before anything is loaded
+    at = listening(asked.host, asked.port)
+    if asked.workers == 1:
+        _answer(asked, at)
+        return 0
+    with tempfile.TemporaryDirectory(prefix="regard-") as folder:
+        return Workers(_work, (asked, at, Path(folder)), asked.workers).run()
+
+
+def _work(place: int, asked: ServeCommand, at: socket.socket, folder: Path) -> None:
+    from regard.serve.metrics import Noticeboard
+
+    _answer(asked, at, Noticeboard(folder, place))
+
+
+def _answer(asked: ServeCommand, at: socket.socket, board: "Noticeboard | None" = None) -> None:
+    """In this process, until it is asked to end."""
+    from regard.serve.about import moment
+    from regard.serve.app import application
+    from regard.serve.metrics import Metrics
+    from regard.serve.served import Limits
+    from regard.serve.start import serve as answer
+    from regard.serve.start import server_for
+
     limits = Limits(rows=asked.rows, queue=asked.queue, longest=asked.longest, seconds=asked.seconds)
-    metrics, pairs = Metrics(), [(source, target) for source, _, target in (p.partition(":") for p in asked.languages)]
+    metrics = Metrics()
+    served = _served(asked, limits, metrics)
+    app = application(served, limits, metrics, _key(asked), asked.allow_origin)
+    app.state.board = board
+    server = server_for(app, served, asked.drain)  # all is loaded before anybody asks how it is
+
+    def note(board: "Noticeboard") -> None:
+        while True:
+            board.write(metrics.figures(moment(served)))
+            time.sleep(EVERY)
+
+    if board is not None:
+        threading.Thread(target=note, args=(board,), daemon=True).start()
+    answer(server, at)
+
+
+def _served(asked: ServeCommand, limits: "Limits", metrics: "Metrics") -> "list[Served]":
+    from regard.runs import load_run
+    from regard.serve.served import Served
+
+    pairs = [(source, target) for source, _, target in (pair.partition(":") for pair in asked.languages)]
     served = []
     for name, path in asked.named:
         run = load_run(path, precision=asked.precision)
@@ -25,10 +78,7 @@ def serve(asked: ServeCommand) -> int:
         served.append(Served(name, run, limits, metrics, languages))
     if pairs:
         raise UserError(f"--languages {':'.join(pairs[0])} has no translator; give one for each, in their order")
-    key = _key(asked)
-    at = listening(asked.host, asked.port)
-    answer(application(served, limits, metrics, key, asked.allow_origin), served, at, asked.drain)
-    return 0
+    return served
 
 
 def _key(asked: ServeCommand) -> bytes | None:

@@ -41,6 +41,8 @@ class ServeCommand(Command):
     """Tokens of a prompt, and of an answer, at most."""
     seconds: float = above_zero(300.0, "a request must be given some time")
     """How long one request may take."""
+    workers: int = at_least(1, 1)
+    """Processes that answer at the same port, each with all runs; one that dies is begun anew."""
     drain: float = above_zero(30.0, "what runs must be given some time")
     """How many seconds what runs is given to end when the server is asked to."""
     precision: Literal["float32", "int8"] = "float32"
