@@ -40,7 +40,7 @@ def test_a_batch_in_parts_is_the_same_update(name, parts, tmp_path):
     [
         ("lm-lstm", {}),
         ("seq2seq-transformer", {"optimiser": "muon"}),
-        ("lm-transformer", {"optimiser": "muon", "parallel": "fsdp"}),
+        ("lm-transformer", {"optimiser": "muon", "parallel": "fsdp", "consistency": 1.0, "cut": 0.0}),
     ],
 )
 def test_two_processes_train_as_one(name, settings, tmp_path):

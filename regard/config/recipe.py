@@ -103,6 +103,10 @@ class Train(Settings):
     """Gradient clipping: the longest gradient (its norm) that is let through whole."""
     smoothing: float | None = fraction(None)
     """Label smoothing: which part of the probability is wanted everywhere else; left out: 0, or by the amount."""
+    consistency: float = not_negative(0.0)
+    """Consistency (SimCut; with `cut` at 0 nearly R-Drop): how much answering alike with words cut weighs; 0: off."""
+    cut: float = fraction(0.05)
+    """With `consistency`: which part of the words is cut when a batch is read for the second time."""
     student: float = field(default=0.0, metadata={"probability": True})
     """Scheduled sampling (student forcing): how often the model is fed its own prediction; rises from 0 to this."""
     evaluate: int = at_least(1, 250)
@@ -153,6 +157,8 @@ class Train(Settings):
             raise UserError("student rises up to the last update, which minutes leave open; give steps or epochs")
         if not (isinstance(self.student, int | float) and 0 <= self.student <= 1):
             raise UserError(f"student must be a probability from 0 to 1, found {self.student}")
+        if self.student and self.consistency:
+            raise UserError("consistency compares two answers to the same words, and student feeds others; choose one")
         if self.lora and self.last:
             raise UserError("lora and last are two ways to learn less than everything; choose one of them")
         if self.average_of == "best" and self.average == 1:

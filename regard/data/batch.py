@@ -53,6 +53,16 @@ class Batch(NamedTuple):
             return self
         return Batch(*(part.to(device) if isinstance(part, Tensor) else part for part in self))  # type: ignore[arg-type]
 
+    def twice(self) -> "Batch":
+        """The rows, and behind them the same rows once more; what several rows read together is there once."""
+        shared = self.source_row is not None
+        both = {
+            name: torch.cat([part, part])
+            for name, part in self._asdict().items()
+            if isinstance(part, Tensor) and not (shared and name == "source")
+        }
+        return self._replace(**both)  # type: ignore[arg-type]
+
     def rows(self, part: int, parts: int) -> "Batch":
         """One of several equal shares of the rows, less the columns that are padding in all of them."""
         chosen = torch.tensor_split(torch.arange(self.size), parts)[part]

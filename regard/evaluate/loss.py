@@ -1,6 +1,7 @@
 """What learning makes small: −log p of the tokens that were wanted."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +13,7 @@ from regard.layers.state import State, select, where
 from regard.models.model import Model, Source
 
 AT_ONCE = 256  # positions whose scores are made probabilities together
+Measure: TypeAlias = Callable[[Tensor, slice], Tensor]  # scores at some positions, and which: what is to be small
 
 
 class BatchLoss(NamedTuple):
@@ -67,39 +69,50 @@ class Objective(nn.Module):
 
 
 def nats(scores: Float[Tensor, "N V"], wanted: Int[Tensor, " N"], smoothing: float = 0.0) -> Float[Tensor, ""]:
-    """Σ_n −log p(wanted_n), p = softmax(scores), some positions at a time; for a gradient the scores are given away.
+    """Σ_n −log p(wanted_n), p = softmax(scores)."""
+    return in_parts(scores, lambda some, at: cross_entropy(some, wanted[at], smoothing))
+
+
+def in_parts(scores: Float[Tensor, "*sets N V"], measure: Measure) -> Float[Tensor, ""]:
+    """Σ of what `measure` finds at some positions at a time; for a gradient the scores are given away.
 
     They are the largest tensor of an update by far. Whole, log p and two gradients would be as large again, each; here
     the gradient takes the place of the scores, and the rest never has more than AT_ONCE positions.
     """
     if scores.requires_grad and torch.is_grad_enabled():
-        return _InPlace.apply(scores, wanted, smoothing)  # type: ignore[no-untyped-call]
-    parts = zip(scores.split(AT_ONCE), wanted.split(AT_ONCE), strict=True)
-    return torch.stack([_nats(some, those, smoothing) for some, those in parts]).sum()
+        return _InPlace.apply(scores, measure)  # type: ignore[no-untyped-call]
+    return torch.stack([measure(some.float(), at) for some, at in _parts(scores)]).sum()
+
+
+def cross_entropy(scores: Float[Tensor, "N V"], wanted: Int[Tensor, " N"], smoothing: float = 0.0) -> Float[Tensor, ""]:
+    """Σ_n −log p(wanted_n) over the positions at which something is wanted."""
+    return F.cross_entropy(scores, wanted, ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing)
 
 
 class _InPlace(torch.autograd.Function):
-    """The gradient is found where the loss is: p − y, by torch's own rules, and scaled by what comes from behind."""
+    """The gradient is found where the loss is, by torch's own rules, and scaled by what comes from behind."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Float[Tensor, "N V"], wanted: Int[Tensor, " N"], smoothing: float) -> Tensor:
+    def forward(ctx: Any, scores: Float[Tensor, "*sets N V"], measure: Measure) -> Tensor:
         ctx.gradient, losses = scores.detach(), []
-        for some, those in zip(ctx.gradient.split(AT_ONCE), wanted.split(AT_ONCE), strict=True):
+        for some, at in _parts(ctx.gradient):
             with torch.enable_grad():
                 given = some.float().detach().requires_grad_()
-                losses.append(_nats(given, those, smoothing))
+                losses.append(measure(given, at))
             some.copy_(torch.autograd.grad(losses[-1], given)[0])
         return torch.stack(losses).detach().sum()
 
     @staticmethod
-    def backward(ctx: Any, *behind: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, *behind: Tensor) -> tuple[Tensor, None]:
         gradient = ctx.gradient
         del ctx.gradient  # once only: it is handed on, not copied
-        return gradient.mul_(behind[0]), None, None
+        return gradient.mul_(behind[0]), None
 
 
-def _nats(scores: Float[Tensor, "N V"], wanted: Int[Tensor, " N"], smoothing: float) -> Float[Tensor, ""]:
-    return F.cross_entropy(scores.float(), wanted, ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing)
+def _parts(scores: Float[Tensor, "*sets N V"]) -> Iterator[tuple[Float[Tensor, "*sets n V"], slice]]:
+    for begin in range(0, scores.shape[-2], AT_ONCE):
+        at = slice(begin, begin + AT_ONCE)
+        yield scores[..., at, :], at
 
 
 def by_student_forcing(

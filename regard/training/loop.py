@@ -16,8 +16,8 @@ from regard.config.decoding import Search
 from regard.config.settings import changes
 from regard.disk import text_sum
 from regard.errors import UserError, counted
+from regard.evaluate.consistency import objective
 from regard.evaluate.figures import figures, held_out_sums
-from regard.evaluate.loss import Objective
 from regard.folder import Folder, log_text
 from regard.layers.low_rank import merged
 from regard.layers.state import State, leaves, like, map_state
@@ -76,9 +76,7 @@ class Training:
         self.carry = not (self.task.has_source or self.model.grows)
         self.batches = self.task.batches(self.material.train, self.settings, self.carry)
         self.settings = replace(self.settings, steps=updates(self.settings, self.batches.per_epoch))
-        self.objective = Objective(
-            self.model, self.settings.smoothing or 0.0, precision_of(self.settings.precision, self.device)
-        )
+        self.objective = objective(self.model, self.settings, precision_of(self.settings.precision, self.device))
         self.carried: list[State] | None = None
         self.progress = Progress()
         self.stop, self.pace, self.clock = Stop(), Pace(), report.clock
