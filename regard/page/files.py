@@ -18,9 +18,10 @@ _EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class) (\w+)", re
 
 def names() -> list[str]:
     """Every file of the page, by its path below `static`: nothing else is ever served."""
-    views = STATIC / "views"
+    rooms = [one for one in STATIC.iterdir() if one.is_dir()]
     return sorted(
-        [one.name for one in STATIC.iterdir() if one.is_file()] + [f"views/{one.name}" for one in views.iterdir()]
+        [one.name for one in STATIC.iterdir() if one.is_file()]
+        + [f"{room.name}/{one.name}" for room in rooms for one in room.iterdir()]
     )
 
 
@@ -48,7 +49,7 @@ def standalone() -> str:
     )
 
 
-def bundle(entry: str) -> str:
+def bundle(*entries: str) -> str:
     """One script out of modules: each becomes a function that gives back what it exports, in the order of need.
 
     Our modules keep to `import { a, b } from './c.js';` and `export function …`, so three substitutions do.
@@ -74,7 +75,8 @@ def bundle(entry: str) -> str:
         del done[name]
         done[name] = f"const module_{_safe(name)} = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n"
 
-    add(entry)
+    for entry in entries:
+        add(entry)
     return "".join(done.values())
 
 

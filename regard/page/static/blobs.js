@@ -1,11 +1,13 @@
 // A safetensors file as it is: the length of its header, the header, and typed blobs behind it.
 
 /**
- * @typedef {{shape: number[], data: Float32Array | Int32Array | Uint8Array}} Blob
+ * Numbers of 16 bits come as their bits.
+ * @typedef {{shape: number[], data: Float32Array | Int32Array | Uint8Array | Int8Array | Uint16Array}} Blob
  * @typedef {{dtype: string, shape: number[], data_offsets: [number, number]}} Entry
  */
 
-const TYPES = { F32: Float32Array, I32: Int32Array, U8: Uint8Array }; // all that records have
+/** All that records have, and published weights besides. */
+const TYPES = { F32: Float32Array, I32: Int32Array, U8: Uint8Array, I8: Int8Array, F16: Uint16Array };
 
 export class Broken extends Error {}
 
