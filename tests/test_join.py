@@ -4,6 +4,8 @@ import pytest
 import torch
 from zoo import CAPTIONERS, TRANSDUCERS, WRITES, make, source_for, tokens
 
+from regard.engine.choose import prepare
+from regard.engine.native import Native
 from regard.layers.state import Growing, Lines, join, map_state, select
 
 FED = (1, 4, 9)  # tokens of each row before they meet
@@ -32,6 +34,27 @@ def test_rows_that_join_go_on_as_they_would_alone(name):
         for row, state in enumerate(alone):
             wanted, alone[row] = model(fed[row : row + 1], state)
             torch.testing.assert_close(scores[row : row + 1], wanted)
+
+
+@pytest.mark.parametrize("name", WRITES)
+@torch.inference_mode()
+def test_native_rows_that_join_go_on_as_they_would_alone(name):
+    """To the last bit: one token at a time, and several at once, where none may look ahead."""
+    model = prepare(make(name, torch.float32))
+    if not isinstance(model, Native):
+        pytest.skip("it answers by torch")
+    alone = [map_state(in_32_bits, state) for state in rows_of(name)]
+    together = join(alone)
+    for steps in (1, 1, *[3] * model.reads_everything, *[1] * 12):
+        fed = tokens(len(alone), steps)
+        scores, together = model(fed, together)
+        for row, state in enumerate(alone):
+            wanted, alone[row] = model(fed[row : row + 1], state)
+            assert torch.equal(scores[row : row + 1], wanted)
+
+
+def in_32_bits(tensor):
+    return tensor.float() if tensor.is_floating_point() else tensor
 
 
 @pytest.mark.parametrize("name", WRITES)

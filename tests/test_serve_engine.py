@@ -9,6 +9,7 @@ from serving import Asked, asked, heard, results
 from shapes import unchecked
 from zoo import WRITES, make, tokens
 
+from regard.engine.choose import prepare
 from regard.errors import UserError
 from regard.models.feeding import Compute, Feed, Read, found_by
 from regard.serve.engine import Draining, Ended, Engine, Full, Job
@@ -56,6 +57,24 @@ def test_an_answer_does_not_depend_on_its_neighbours(name, engine_of):
     """To the last bit of every score, in 32 bits: one at a time, and all at once in any order."""
     with unchecked():
         engine = engine_of(make(name, torch.float32), rows=64)
+        searches = [asked(name, seed) for seed in SEEDS]
+        one_by_one = [results(engine, [search.asking()])[0] for search in searches]
+        assert results(engine, [search.asking() for search in searches]) == one_by_one
+        assert results(engine, [search.asking() for search in reversed(searches)]) == one_by_one[::-1]
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_an_answer_of_the_native_engine_does_not_depend_on_them_either(name, engine_of, monkeypatch):
+    """Nor is a step ever left to torch, with whom its bits would change."""
+    native = prepare(make(name, torch.float32))
+    if not native.row_by_row:
+        pytest.skip("it answers by torch")
+    with unchecked():
+        engine = engine_of(native, rows=64)
+        by_torch = native.model.prefill
+        monkeypatch.setattr(
+            native.model, "prefill", lambda fed, *more: by_torch(fed, *more) if fed.shape[1] > 1 else None
+        )
         searches = [asked(name, seed) for seed in SEEDS]
         one_by_one = [results(engine, [search.asking()])[0] for search in searches]
         assert results(engine, [search.asking() for search in searches]) == one_by_one
@@ -213,7 +232,7 @@ def test_numbers_of_8_bits_are_answered_one_at_a_time(engine_of):
     torch.manual_seed(0)
     model = with_precision(build(LanguageModel(Recurrent("lstm", width=128, layers=1)), 300), "int8")
     engine = engine_of(model)
-    assert not engine.sizes
+    assert not engine.sizes.numbers
     searches = [Asked(None, tokens(1, 3), 0, 1, seed) for seed in range(6)]
     one_by_one = [results(engine, [search.asking()])[0] for search in searches]
     assert results(engine, [search.asking() for search in searches]) == one_by_one

@@ -17,7 +17,7 @@ class NativeCall(ctypes.Structure):
         (name, ctypes.c_int64)
         for name in (
             *("operations", "number", "width", "rows", "steps", "tokens", "seen", "where", "keep"),
-            *("kept", "kept_lines", "group_size", "length", "source_keep", "source_length"),
+            *("kept", "kept_lines", "group_size", "length", "filled", "source_keep", "source_length"),
             *("memories", "states", "tables", "table_lengths", "out", "out_stride", "threads"),
         )
     )
@@ -38,6 +38,7 @@ class Binding:
     kept_lines: int = 1
     group_size: int = 1
     length: int = 0
+    filled: int = 0
     source_keep: int = 0
     source_length: int = 0
     memories: array = field(default_factory=lambda: array("q"))

@@ -194,7 +194,7 @@ class Blocks:
         if not isinstance(state, TransformerState) or len(state.blocks) != len(self.kept):
             raise ForeignState
         bound, history = Binding(), state.history
-        if history.count.shape[0] != rows or isinstance(history, UnevenHistory):
+        if history.count.shape[0] != rows:
             raise ForeignState
         if keep is None and history.kept is None and history.group_size == 1:
             after = History(history.count + steps, None, history.length + steps)
@@ -202,14 +202,16 @@ class Blocks:
             where, after = history.fed(steps, keep)
             bound.where, bound.kept = bound.hold(where), 0 if after.kept is None else bound.hold(after.kept)
             bound.kept_lines = 1 if after.kept is None else after.kept.shape[1]
+        if isinstance(history, UnevenHistory):
+            bound.filled = bound.hold(torch.tensor(history.lengths))
         bound.seen, bound.group_size, bound.length = bound.hold(history.count), after.group_size, after.length
-        new, lines = after.group_size * steps, rows // after.group_size
+        sizes = rows, rows // after.group_size, history.length, after.group_size * steps
         blocks: list[tuple[State, ...]] = []
         for kept, before in zip(self.kept, state.blocks, strict=True):
             if len(kept) != len(before):
                 raise ForeignState
             pairs = list(zip(kept, before, strict=True))
-            blocks.append(tuple(self._bound(bound, one, part, (rows, lines, new)) for one, part in pairs))
+            blocks.append(tuple(self._bound(bound, one, part, sizes) for one, part in pairs))
             for one, part in pairs:
                 if one.what == "source" and not bound.source_keep and state.source_keep is not None:
                     assert isinstance(part, Lines)
@@ -217,8 +219,8 @@ class Blocks:
         bound.after = TransformerState(after, state.source_keep, tuple(blocks))
         return bound
 
-    def _bound(self, bound: Binding, kept: Remembered, before: State, sizes: tuple[int, int, int]) -> State:
-        rows, lines, new = sizes
+    def _bound(self, bound: Binding, kept: Remembered, before: State, sizes: tuple[int, int, int, int]) -> State:
+        rows, lines, seen, new = sizes
         if kept.what == "vector":
             return bound.vector(before, rows, kept.width)
         if not kept.what:
@@ -228,7 +230,7 @@ class Blocks:
             if before is None:
                 buffer = torch.empty(lines, kept.heads, roomy(new), kept.width)
                 before = Growing(buffer, 2, length=new)
-            elif isinstance(before, Growing) and len(before) == bound.length - new and before.buffer.shape[0] == lines:
+            elif isinstance(before, Growing) and len(before) == seen and before.buffer.shape[0] == lines:
                 before = before.longer(new)
             else:
                 raise ForeignState

@@ -70,6 +70,7 @@ class Runner:
             bound.kept_lines,
             bound.group_size,
             bound.length,
+            bound.filled,
             bound.source_keep,
             bound.source_length,
             bound.memories.buffer_info()[0],
@@ -232,6 +233,8 @@ def _width(layer: Transformer) -> int:
 
 class Native(Model[State]):
     """The model that it was made from, with every pass as one call while nobody listens."""
+
+    row_by_row = True
 
     def __init__(self, model: Model, library: Library) -> None:
         super().__init__()

@@ -192,17 +192,19 @@ class Uneven(Growing):
         return self._lengths
 
     def append(self, more: Tensor) -> "Uneven":
-        axis, new = self._axis, more.shape[self._axis]
-        lengths = tuple(length + new for length in self._lengths)
-        buffer, newest = self._buffer, self._newest
-        if not self._claim_all(lengths):
-            room = in_blocks(max(lengths) * 3 // 2)
-            buffer, newest = _side_by_side([self.value], axis, room), [lengths]
+        new = more.shape[self._axis]
+        longer = self.longer(new)
         ends = torch.tensor(self._lengths, device=more.device)[:, None]
         lines = torch.arange(len(more), device=more.device)[:, None]
         places = ends + torch.arange(new, device=more.device)  # (G, n)
-        buffer.movedim(axis, 1).index_put_((lines, places), more.movedim(axis, 1))
-        return Uneven(buffer, axis, lengths, newest)
+        longer.buffer.movedim(self._axis, 1).index_put_((lines, places), more.movedim(self._axis, 1))
+        return longer
+
+    def longer(self, new: int) -> "Uneven":
+        lengths = tuple(length + new for length in self._lengths)
+        if self._claim_all(lengths):
+            return Uneven(self._buffer, self._axis, lengths, self._newest)
+        return Uneven(_side_by_side([self.value], self._axis, in_blocks(max(lengths) * 3 // 2)), self._axis, lengths)
 
     def _claim_all(self, lengths: tuple[int, ...]) -> bool:
         if torch.is_grad_enabled() or max(lengths) > self._buffer.shape[self._axis] or not _writable(self._buffer):

@@ -28,6 +28,9 @@ class Model(nn.Module, Generic[S]):
     grows: bool = False
     """Whether its state grows with every token fed. One that does not can go on for ever, at no cost."""
 
+    row_by_row: bool = False
+    """Whether a step gives each row the bits that it would give it alone, however many there are."""
+
     def start(self, source: Source | None = None, batch: int = 1) -> S:
         """s_0. With a source, its rows give the batch, and it is encoded here, once."""
         raise NotImplementedError

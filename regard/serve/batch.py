@@ -4,7 +4,7 @@ Searches come and go at every step. A row's numbers do not depend on its neighbo
 
 - its past stands where it would stand alone (`Uneven`), and what is shown of memories ends at whole blocks;
 - as many rows are computed as `steady` has found to change nothing;
-- a group of beams has a multiple of `BLOCK` rows, for the same reason.
+- a group of beams has as many as it has found, for the same reason.
 
 What is added to make it so repeats rows that are there, and nobody looks at it.
 """
@@ -19,7 +19,7 @@ from torch import Tensor
 from regard.layers.state import Beams, Part, State, join, select
 from regard.models.feeding import Fed, Feed
 from regard.models.model import Model
-from regard.serve.steady import BLOCK, rounded
+from regard.serve.steady import RowCounts
 
 Kind: TypeAlias = tuple[int, object]  # how wide groups are, and what their states are like
 
@@ -52,11 +52,6 @@ class Places(NamedTuple):
     number: int  # how many
 
 
-def wide(beams: int) -> int:
-    """How many rows a group of so many has in a batch."""
-    return 1 if beams == 1 else -(-beams // BLOCK) * BLOCK
-
-
 def shape_of(state: State) -> object:
     """What must be alike for states to join, besides their model."""
     if isinstance(state, Tensor):
@@ -67,7 +62,7 @@ def shape_of(state: State) -> object:
 class Joined:
     """Searches whose groups are alike wide, one step after the other."""
 
-    def __init__(self, kind: Kind, sizes: Sequence[int]) -> None:
+    def __init__(self, kind: Kind, sizes: RowCounts) -> None:
         self.kind, self.width, self._sizes = kind, kind[0], sizes
         self._state: State = None
         self._lines: list[Places] = []
@@ -129,7 +124,7 @@ class Joined:
         coming = {owner: _rows_of(feed, self.width) for owner, feed in feeds.items() if owner not in staying}
         everyone = staying | coming
         needed = self.width * sum(map(len, everyone.values()))
-        spare = (rounded(needed, self._sizes) - needed) // self.width
+        spare = (self._sizes.enough(needed) - needed) // self.width
         self._lines, first = [], 0
         for place, (owner, rows) in enumerate(everyone.items()):
             self._lines.append(Places(owner, first, len(rows)))

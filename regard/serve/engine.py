@@ -17,8 +17,8 @@ from torch import Tensor
 
 from regard.models.feeding import Compute, Feed, Read, fed
 from regard.models.model import Model
-from regard.serve.batch import Joined, Seat, shape_of, wide
-from regard.serve.steady import BLOCK, steady
+from regard.serve.batch import Joined, Seat, shape_of
+from regard.serve.steady import BLOCK, RowCounts, steady
 
 PIECE = 128  # tokens of a prompt that are read between two steps of the others
 
@@ -73,8 +73,8 @@ class Engine:
         self, model: Model, rows: int = 32, queue: int = 256, flush: Callable[[], None] = lambda: None
     ) -> None:
         self.model, self.most_rows, self.most_waiting = model, rows, queue
-        self.sizes: list[int] = []
-        """How many rows may be computed together; none: each search alone."""
+        self.sizes = RowCounts([])
+        """How many rows may be computed together."""
         self.running: dict[int, Job] = {}
         self.waiting: deque[Job] = deque()
         self.steps = 0
@@ -122,7 +122,7 @@ class Engine:
     @torch.inference_mode()
     def _run(self) -> None:
         torch.set_num_threads(1)  # attention by several threads gives a row other bits, by which of them it meets
-        self.sizes = steady(self.model, max(2 * BLOCK, self.most_rows) + wide(self.most_rows))
+        self.sizes = steady(self.model, max(2 * BLOCK, self.most_rows) + self.sizes.wide(self.most_rows))
         self._tried.set()
         while self._wait():
             self._admit()
@@ -178,7 +178,8 @@ class Engine:
 
     def _sits(self, job: Job, feed: Feed) -> bool:
         """Whether it is one more token for rows that are, or may be, in a batch; all else is read alone."""
-        return job.has_read and bool(self.sizes) and feed.tokens.shape[1] == 1 and feed.keep is None and not feed.every
+        one_more = feed.tokens.shape[1] == 1 and feed.keep is None and not feed.every
+        return job.has_read and one_more and len(self.sizes.numbers) > 0
 
     def _end(self, number: int, job: Job, ended: Ended) -> None:
         self.running.pop(number, None)
@@ -230,7 +231,7 @@ class Engine:
         for number, job in self.running.items():
             if isinstance(job.said, Feed) and not job.pieces:
                 seat = job.said.state
-                kind = seat.kind if isinstance(seat, Seat) else (wide(job.said.beams), shape_of(seat))
+                kind = seat.kind if isinstance(seat, Seat) else (self.sizes.wide(job.said.beams), shape_of(seat))
                 kinds.setdefault(kind, {})[number] = job.said
         self._batches = {kind: self._batches.get(kind) or Joined(kind, self.sizes) for kind in kinds}
         for kind, feeds in kinds.items():

@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from regard.serve.answering import Json, body_of, until_gone
-from regard.serve.batch import wide
 from regard.serve.served import Served
 from regard.serve.translating import InOtherWords, translating, translating_html
 from regard.serve.wire import Declined, between, decoded, read
@@ -232,7 +231,9 @@ async def _all(chosen: list[Served], texts: list[str], asked: TranslateRequest) 
 async def _text(served: Served, text: str, asked: TranslateRequest) -> InOtherWords:
     how = translating_html if asked.format == "html" else translating
     beam, others = asked.beam or 5, asked.alternatives or 0
-    talk = served.said(how(served, text, beam, others, bool(asked.alignments)), wide(max(beam, 1 + others)))
+    talk = served.said(
+        how(served, text, beam, others, bool(asked.alignments)), served.engine.sizes.wide(max(beam, 1 + others))
+    )
     (found,) = [said async for said in talk]
     assert isinstance(found, InOtherWords)
     served.metrics.count("request_success_total", (*served.label, ("finished_reason", "stop")))

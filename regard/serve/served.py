@@ -66,7 +66,7 @@ class Served:
 
     @cached_property
     def engine(self) -> Engine:
-        return Engine(self.run.model, self.limits.rows, self.limits.queue, self._flush)
+        return Engine(self.run.answering, self.limits.rows, self.limits.queue, self._flush)
 
     def _flush(self) -> None:
         """What was said in one step goes to the loop in one piece. In the engine's thread."""

@@ -1,6 +1,7 @@
 """How many rows may be computed together so that no row's numbers depend on how many they are."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -10,14 +11,33 @@ from regard.models.model import Model
 BLOCK = 8  # rows: kernels treat those of a last, smaller block otherwise, on every processor that was tried
 
 
-@torch.inference_mode()
-def steady(model: Model, most: int) -> list[int]:
-    """The numbers of rows, up to `most` or a little more, with which each product of the model gives the same bits.
+class RowCounts(NamedTuple):
+    """The numbers of rows with which each of them gets the bits that it would get alone."""
 
-    Kernels differ from processor to processor, and share out rows among threads in their own ways: so this is tried, in
-    the thread that will compute, for each shape of a product. Numbers of 8 bits pass nowhere: their scale is that of
-    all rows together. None where not so many may be.
+    numbers: Sequence[int]
+    """In ascending order; none: each search alone."""
+    block: int = BLOCK
+    """A group of beams has a multiple of so many rows."""
+
+    def wide(self, beams: int) -> int:
+        """How many rows a group of so many beams has."""
+        return 1 if beams == 1 else -(-beams // self.block) * self.block
+
+    def enough(self, rows: int) -> int:
+        """The next number of rows that may be computed together."""
+        return next(number for number in self.numbers if number >= rows)
+
+
+@torch.inference_mode()
+def steady(model: Model, most: int) -> RowCounts:
+    """With how many rows each product of the model gives the same bits: all up to `most`, or some, or none.
+
+    Torch's kernels differ from processor to processor, and share out rows among threads in their own ways: so this is
+    tried, in the thread that will compute, for each shape of a product. Numbers of 8 bits pass nowhere there: their
+    scale is that of all rows together. Where each row is added up by itself nothing need be tried.
     """
+    if model.row_by_row:
+        return RowCounts(range(1, most + 1), block=1)
     wanted = _sizes(most)
     generator = torch.Generator().manual_seed(0)
     tried = set()
@@ -30,7 +50,7 @@ def steady(model: Model, most: int) -> list[int]:
             tried.add(shape)
             x = torch.randn(wanted[-1] if wanted else BLOCK, weight.shape[1], generator=generator)
             wanted = _agreeing(module, x.to(next(iter(module.parameters()), x).dtype), wanted)
-    return wanted if wanted and wanted[-1] >= most else []
+    return RowCounts(wanted if wanted and wanted[-1] >= most else [])
 
 
 def _sizes(most: int) -> list[int]:
@@ -49,8 +69,3 @@ def _agreeing(module: nn.Module, x: Tensor, sizes: Sequence[int]) -> list[int]:
     if not torch.equal(alone, turned):
         return []
     return [size for size in sizes if torch.equal(module(x[:size]), alone[:size])]
-
-
-def rounded(rows: int, sizes: Iterable[int]) -> int:
-    """The next number of rows that may be computed together."""
-    return next(size for size in sizes if size >= rows)

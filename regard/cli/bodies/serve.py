@@ -71,7 +71,7 @@ def _served(asked: ServeCommand, limits: "Limits", metrics: "Metrics") -> "list[
     pairs = [(source, target) for source, _, target in (pair.partition(":") for pair in asked.languages)]
     served = []
     for name, path in asked.named:
-        run = load_run(path, precision=asked.precision)
+        run = load_run(path, precision=asked.precision, engine=asked.engine)
         languages = None
         if "translate" in run.task.commands:
             languages = pairs.pop(0) if pairs else (f"{name}-source", f"{name}-target")

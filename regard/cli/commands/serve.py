@@ -34,7 +34,7 @@ class ServeCommand(Command):
     allow_origin: tuple[str, ...] = option((), "ORIGIN")
     """A page of others that may ask, such as https://example.org."""
     rows: int = at_least(1, 32)
-    """Rows computed together: a text that is written is one, a translation eight, or sixteen with a beam above 8."""
+    """Rows computed together: a text that is written is one, a translation as many as its beam (by torch 8 or 16)."""
     queue: int = at_least(1, 256)
     """Requests that may wait; more are told to come again."""
     longest: int = at_least(2, 4096)
@@ -46,7 +46,9 @@ class ServeCommand(Command):
     drain: float = above_zero(30.0, "what runs must be given some time")
     """How many seconds what runs is given to end when the server is asked to."""
     precision: Literal["float32", "int8"] = "float32"
-    """What weights are kept in; with int8 each request is computed by itself."""
+    """What weights are kept in; with int8 torch computes each request by itself."""
+    engine: Literal["auto", "native", "torch"] = "auto"
+    """What computes the answers; auto: native where it knows the model (regard doctor RUN says whether)."""
 
     @property
     def named(self) -> list[tuple[str, Path]]:

@@ -49,6 +49,7 @@ struct Call {
     const bool* keep;                      // (rows, steps), null: all
     const bool* kept;                      // (groups, kept_lines, length), null: all
     int64_t kept_lines, group_size, length;
+    const int64_t* filled;    // slots of each line filled before, null: all but the newest
     const bool* source_keep;  // (lines, source_length), null: all
     int64_t source_length;
     const MemoryLines* memories;
@@ -243,13 +244,16 @@ struct Pass : Job {
     // ---- attention. more: memory, heads, heads that share a memory, columns from one such group to the next,
     //      key width, value width, table of the rotation (−1: none), causal, first new slot counts (own), of the source
 
+    int64_t filled(const MemoryLines& memory, int64_t line) const {
+        return call.filled ? call.filled[line] : memory.length - memory.rows * call.steps;
+    }
+
     void remember(const Operation& op) {
         const MemoryLines& memory = call.memories[op.more[0]];
         int heads = op.more[1], step = op.more[3], keys = op.more[4], values = op.more[5];
-        int64_t fresh = memory.rows * call.steps;
         for (int64_t p = 0; p < positions; p++) {
             int64_t row = p / call.steps, line = row / memory.rows;
-            int64_t slot = memory.length - fresh + row % memory.rows * call.steps + p % call.steps;
+            int64_t slot = filled(memory, line) + row % memory.rows * call.steps + p % call.steps;
             const float* from = record(p) + op.from;
             for (int head = 0; head < heads; head++, from += step) {
                 float* to = memory.data + line * memory.line + head * memory.head + slot * memory.slot;
@@ -289,8 +293,7 @@ struct Pass : Job {
                     q = turned.data();
                 }
                 if (op.more[7]) {  // causal: of its row's new slots those up to its own
-                    int64_t fresh = memory.length - memory.rows * call.steps;
-                    int64_t limit = fresh + row % memory.rows * call.steps + t + 1;
+                    int64_t limit = filled(memory, line) + row % memory.rows * call.steps + t + 1;
                     if (seen.slots) seen.count = std::lower_bound(seen.slots, seen.slots + all_of_it, limit) - seen.slots;
                     else seen.count = limit;
                 }
