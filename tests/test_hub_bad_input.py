@@ -71,8 +71,9 @@ def test_a_config_that_cannot_be_had_or_contradicts_its_weights(tmp_path):
     config = folder / "config.json"
     whole = config.read_text()
     for facts, said in (
-        ({"model_type": "gemma3"}, "model_type 'gemma3' does not exist; choose one of bert, distilbert, g2p, gpt2, "
-                                   "gpt_neox, llama, marian, marian-native, mistral, qwen2, roberta, t5, torch-rnn"),
+        ({"model_type": "gemma3"}, "model_type is 'gemma3', which does not open here; what does is bert, blenderbot, "
+                                   "distilbert, g2p, gpt2, gpt_neox, llama, marian, marian-native, mistral, "
+                                   "openai-gpt, qwen2, roberta, t5, torch-rnn: take a model of one of these"),
         ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}},
          "rope_scaling.rope_type is 'llama3', which cannot be had exactly; 'default' alone can be had here"),
         ({"attention_bias": True}, "attention_bias is True, which cannot be had exactly; False alone can be had here"),

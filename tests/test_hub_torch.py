@@ -145,6 +145,9 @@ def test_what_cannot_be_had_is_said(tmp_path):
     assert "one nn.Embedding and one nn.Linear" in refusal(nn.GRU(4, 4).state_dict(), "meta.pkl")
     assert "both directions" in refusal({**whole, **{f"rnn.{name}": value for name, value in both.items()}})
     assert "is 20 wide and its cells are 12" in refusal(Cells(nn.LSTM, 20, 1).state_dict())
+    narrow = Cells(nn.LSTM, 5, 1).state_dict()
+    misspelt = {name.replace("decoder.weight", "decoder.w}ight"): value for name, value in narrow.items()}
+    assert "one nn.Embedding and one nn.Linear" in refusal(misspelt)
     spread = torch.zeros(1).expand(1000, 1000)
     assert "is no plain array" in refusal({**whole, "more": spread})
     (tmp_path / "meta.pkl").write_bytes(pickle.dumps({"itos": transformers.GPT2Config}))

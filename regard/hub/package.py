@@ -1,9 +1,9 @@
 """What another program's files hold, whatever their format: facts, tensors and a tokenizer."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from torch import Tensor
 
@@ -85,6 +85,15 @@ class Facts:
         return UserError(f"{self.within}{key} is {_short(self.values.get(key))}, which cannot be had exactly; {known}")
 
 
+class TokenSet(NamedTuple):
+    """How texts are cut into tokens."""
+
+    tokenizer: dict[str, Any]
+    """As a tokenizer.json has it."""
+    numbers: Mapping[str, int] | None = None
+    """The id of each token by its name, where a list of its own says them."""
+
+
 @dataclass(frozen=True)
 class Package:
     """All that a format's reader hands on, in the words of Hugging Face's class of the family."""
@@ -106,6 +115,15 @@ class Package:
     """How a conversation is written: Jinja, which nobody runs here."""
     pooling: Mapping[str, Any] = field(default_factory=dict)
     """Of an encoder on its own: what it makes one vector by, as sentence-transformers says it; none: nobody says."""
+    numbers: Mapping[str, int] | None = None
+    """The id of each token by its name, where a list beside the tokenizer says them."""
+    source: TokenSet | None = None
+    """Of a translator that reads in another way than it writes: how it reads."""
+
+    @property
+    def reading(self) -> "Package":
+        """The same, with the tokenizer of what is read as its tokenizer."""
+        return self if self.source is None else replace(self, source=None, **self.source._asdict())
 
 
 def _short(value: object) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from regard.errors import UserError
 from regard.hub.package import Package
 from regard.text.foreign import Foreign, library_from
+from regard.text.numbered import Numbered
 
 SEPARATOR = "<|endoftext|>"
 """What stands between documents where nothing stands before them."""
@@ -53,7 +54,10 @@ def made(package: Package, wanted: Sequence[int | None], size: int, begin: bool 
     padding = None if padding in (start, stop, unknown) else padding
     special = (padding, start, stop, unknown)
     try:
-        return Foreign(cleaned(package.tokenizer, special), special, size, begin)
+        library = cleaned(package.tokenizer, special)
+        if package.numbers is not None:
+            return Numbered(library, package.numbers, special, size)
+        return Foreign(library, special, size, begin)
     except (LookupError, AttributeError, TypeError, ValueError, UserError) as error:
         said = " ".join(str(error).split())[:200]
         raise UserError(f"the tokenizer does not fit: {said}") from None
@@ -95,6 +99,8 @@ def _named(package: Package, role: str) -> int | None:
 
 
 def _id(package: Package, word: str) -> int | None:
+    if package.numbers is not None:
+        return package.numbers.get(word)
     library = package.tokenizer or {}
     for token in library.get("added_tokens") or ():
         if token.get("content") == word:

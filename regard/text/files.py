@@ -10,10 +10,12 @@ from regard.text.foreign import Foreign
 from regard.text.kinds import KINDS
 from regard.text.labels import Labels
 from regard.text.lower import Lower
+from regard.text.numbered import Numbered
 from regard.text.tokenizer import Tokenizer
 
 FORMAT = 1
-CAN_BE: dict[str, type[Tokenizer]] = {**KINDS, Labels.kind: Labels, Lower.kind: Lower, Foreign.kind: Foreign}
+OTHERS: tuple[type[Tokenizer], ...] = (Labels, Lower, Foreign, Numbered)
+CAN_BE: dict[str, type[Tokenizer]] = {**KINDS, **{one.kind: one for one in OTHERS}}
 
 
 def save(tokenizer: Tokenizer, path: str | Path) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import tokenizers
@@ -32,7 +32,7 @@ class Foreign(Tokenizer):
         self.order = in_our_order(self.special, size)
         self._library = library_from(library)
         self._id = {theirs: ours for ours, theirs in enumerate(self.order) if theirs is not None}
-        names = {number: name for name, number in self._library.get_vocab().items()}
+        names = {number: name for name, number in self._numbers().items()}
         if names and max(names) >= size:
             raise ValueError(f"token {max(names)} is beyond the {size} that there are")
         added = {token["id"] for token in library.get("added_tokens", ())}
@@ -64,8 +64,14 @@ class Foreign(Tokenizer):
         for text in texts:
             utf8(text)
         front = [START] if self.begin else []
-        found = self._library.encode_batch_fast(texts, add_special_tokens=False)
-        return [[*front, *(self._id[number] for number in one.ids)] for one in found]
+        return [[*front, *(self._id[number] for number in ids)] for ids in self._their_ids(texts)]
+
+    def _numbers(self) -> Mapping[str, int]:
+        """Their id for each piece."""
+        return self._library.get_vocab()
+
+    def _their_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        return [one.ids for one in self._library.encode_batch_fast(texts, add_special_tokens=False)]
 
     def encode_marked(self, text: str) -> list[int]:
         """The ids of a text in which special tokens are spelled by their names, as chat templates write them."""

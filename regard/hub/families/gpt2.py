@@ -31,7 +31,7 @@ def opened(package: Package) -> Opened:
     ways: Ways = {"layer.position.encoding.table": Named("transformer.wpe.weight")}
     ways |= linear("layer.last_norm", "transformer.ln_f")
     for block in range(layer.layers):
-        ways |= _block(f"layer.blocks.{block}", f"transformer.h.{block}", heads)
+        ways |= block_of(f"layer.blocks.{block}", f"transformer.h.{block}", heads)
     own, biased = (name in set(package.tensors.names()) for name in ("lm_head.weight", "lm_head.bias"))
     table = "transformer.wte.weight"
     ways |= untied(tokenizer, table, "lm_head.weight", biased=biased) if own else tied(tokenizer, table)
@@ -44,7 +44,8 @@ def opened(package: Package) -> Opened:
     )
 
 
-def _block(ours: str, theirs: str, heads: int) -> Ways:
+def block_of(ours: str, theirs: str, heads: int) -> Ways:
+    """The tensors of one block, in the first GPT as in the second."""
     ways = linear(f"{ours}.residuals.0.norm", f"{theirs}.ln_1") | linear(f"{ours}.residuals.1.norm", f"{theirs}.ln_2")
     attention = f"{ours}.self_attention.query_key_value"
     ways[f"{attention}.weight"] = InThirds(Turned(Named(f"{theirs}.attn.c_attn.weight")), heads)

@@ -64,7 +64,8 @@ def _outside(shapes: dict[str, tuple[int, ...]], cells: str) -> tuple[str, str]:
     others = {
         name: shape for name, shape in shapes.items() if not name.startswith(f"{cells}weight_") and len(shape) == 2
     }
-    heads = [name.removesuffix(".weight") for name, shape in others.items() if shape[1] == width]
+    answering = [name for name, shape in others.items() if shape[1] == width and name.endswith(".weight")]
+    heads = [name.removesuffix(".weight") for name in answering]
     heads = [name for name in heads if f"{name}.bias" in shapes] or heads[-1:]
     tables = [
         name for name, shape in others.items() if shape[1] == reads and name != f"{heads[0] if heads else ''}.weight"

@@ -5,14 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import UserError
-from regard.hub.package import Facts, Package
+from regard.hub.package import Facts, Package, TokenSet
 from regard.hub.reading.json_files import read_json, read_table, table_if_there
 from regard.hub.reading.safetensors import SafeTensors
+from regard.hub.reading.sentencepiece import read_unigram
 from regard.hub.reading.torch_pickle import load_pickle, state_dict
 from regard.hub.reading.vocabularies import byte_level_bpe, word_pieces
 
 ONE, SEVERAL = "model.safetensors", "model.safetensors.index.json"
 PICKLED = "pytorch_model.bin"
+PIECES = ("source.spm", "target.spm", "vocab.json")
 NOT_HERE = ("auto_map", "quantization_config")
 
 
@@ -30,8 +32,10 @@ def read(path: Path) -> Package:
             raise UserError(f"{config}: {key} {why}, which is never done here; take weights of the plain model")
     files = _weights(path)
     pickled = files[0].suffix == ".bin"
-    tokenizer = tokenizer_in(path)
+    written, source = token_sets_in(path)
+    tokenizer, numbers = written or (None, None)
     words = table_if_there(path / "special_tokens_map.json") | table_if_there(path / "tokenizer_config.json")
+    usual = {"add_bos_token": _begins(tokenizer), **({} if numbers is None else {"unk_token": "<unk>"})}
     return Package(
         str(config),
         "hugging face",
@@ -40,10 +44,12 @@ def read(path: Path) -> Package:
         state_dict(load_pickle(files[0]), files[0]) if pickled else SafeTensors(files),
         tuple(files),
         tokenizer,
-        {"add_bos_token": _begins(tokenizer), **{key: value for key, value in words.items() if value is not None}},
+        {**usual, **{key: value for key, value in words.items() if value is not None}},
         _licence(path / "README.md"),
         _chat_template(path, words),
         _pooling(path),
+        numbers,
+        source,
     )
 
 
@@ -64,18 +70,48 @@ def _weights(path: Path) -> list[Path]:
     return [path / name for name in names]
 
 
+def token_sets_in(path: Path) -> tuple[TokenSet | None, TokenSet | None]:
+    """How a model writes, and how it reads where that is another way: OPUS-MT's two lists of pieces, or two files."""
+    if all((path / name).is_file() for name in PIECES) and not (path / "tokenizer.json").is_file():
+        source, target = (read_unigram(path / name) for name in PIECES[:2])
+        numbers = _numbers(path / PIECES[2])
+        own = path / "target_vocab.json"
+        return TokenSet(target, _numbers(own) if own.is_file() else numbers), TokenSet(source, numbers)
+    found = tokenizer_in(path)
+    read = None if found is None else TokenSet(found)
+    written = tokenizer_in(path / "target")
+    return (read, None) if written is None else (TokenSet(written), read)
+
+
+def _numbers(path: Path) -> dict[str, int]:
+    found = read_table(path)
+    if not all(type(number) is int and number >= 0 for number in found.values()):
+        raise UserError(f"{path} is no list of tokens and their numbers; fetch it again")
+    return found
+
+
 def tokenizer_in(path: Path) -> dict[str, Any] | None:
     """A tokenizer.json, or what older folders have instead."""
     if (path / "tokenizer.json").is_file():
         return _well_formed(read_table(path / "tokenizer.json"), path / "tokenizer.json")
     if (path / "vocab.json").is_file() and (path / "merges.txt").is_file():
-        lines = (path / "merges.txt").read_text(encoding="utf-8", errors="replace").splitlines()
-        return byte_level_bpe(read_table(path / "vocab.json"), [line for line in lines if not line.startswith("#ver")])
+        return _vocab_and_merges(path)
     if (path / "vocab.txt").is_file():
         lower = table_if_there(path / "tokenizer_config.json").get("do_lower_case", True)
         names = (path / "vocab.txt").read_text(encoding="utf-8", errors="replace").splitlines()
         return word_pieces(names, bool(lower))
     return None
+
+
+def _vocab_and_merges(path: Path) -> dict[str, Any]:
+    """GPT-2's two files. The first GPT's have the same names and another way of cutting."""
+    vocab = read_table(path / "vocab.json")
+    if any(name.endswith("</w>") for name in vocab):
+        raise UserError(f"{path / 'vocab.json'} marks where words end (</w>), which cannot be had exactly")
+    lines = (path / "merges.txt").read_text(encoding="utf-8", errors="replace").splitlines()
+    library = byte_level_bpe(vocab, [line for line in lines if not line.startswith("#ver")])
+    blank_before = table_if_there(path / "tokenizer_config.json").get("add_prefix_space") is True
+    return {**library, "pre_tokenizer": {**library["pre_tokenizer"], "add_prefix_space": blank_before}}
 
 
 def _well_formed(found: dict[str, Any], path: Path) -> dict[str, Any]:

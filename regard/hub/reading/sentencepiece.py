@@ -4,13 +4,15 @@ import base64
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from regard.errors import UserError
 
 LARGEST = 1 << 26  # bytes; those that are published have some millions
-UNKNOWN = 2  # the type of a piece that stands for all others
+NORMAL, UNKNOWN, USERS = 1, 2, 4  # types of pieces: usual ones, that for all others, those that are always whole
 UNIGRAM = 1  # the model's type, also where none is said
+OTHERWISE = {24: "treat_whitespace_as_suffix", 35: "byte_fallback"}  # settings of its training that change what it cuts
+NEVER = "\N{REPLACEMENT CHARACTER}"  # before a piece that no text spells, such as </s>
 
 
 def read_unigram(path: Path) -> dict[str, Any]:
@@ -19,23 +21,25 @@ def read_unigram(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} is too large for a list of words; name the model's own")
     try:
         model = list(_fields(path.read_bytes()))
-        vocab: list[list[Any]] = []
-        unknown = 0
-        for piece in (dict(_fields(value)) for key, value in model if key == 1):
-            if piece.get(3) == UNKNOWN:
-                unknown = len(vocab)
-            vocab.append([piece[1].decode(), struct.unpack("<f", piece.get(2, bytes(4)))[0]])
-        kinds = [dict(_fields(value)).get(3, UNIGRAM) for key, value in model if key == 2]
+        pieces = [_piece(dict(_fields(value))) for key, value in model if key == 1]
+        trained = dict(_fields(next((value for key, value in model if key == 2), b"")))
         normal = dict(_fields(next((value for key, value in model if key == 3), b"")))
     except (ValueError, KeyError, IndexError, AttributeError, TypeError, struct.error) as error:
         raise UserError(f"{path} is no SentencePiece model ({' '.join(str(error).split())}); fetch it again") from None
-    if kinds not in ([], [UNIGRAM]) or not vocab:
+    if trained.get(3, UNIGRAM) != UNIGRAM or not pieces:
         raise UserError(f"{path} is a SentencePiece model of another kind than unigram, which cannot be had exactly")
-    blanks = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+    for key, name in OTHERWISE.items():
+        if trained.get(key):
+            raise UserError(f"{path}: {name} is set, which cannot be had exactly; without it alone")
+    unknown = next((place for place, piece in enumerate(pieces) if piece.kind == UNKNOWN), 0)
+    best = max((piece.score for piece in pieces if piece.kind == NORMAL), default=0.0)
+    vocab = [piece.as_unigram(best) for piece in pieces]
+    begins = "always" if normal.get(3, 1) else "never"
+    blanks = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": begins, "split": True}
     charsmap = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(normal.get(2, b"")).decode()}
     single = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
     ends = {"type": "Strip", "strip_left": True, "strip_right": True}
-    steps = [*([charsmap] if normal.get(2) else []), *([single] if normal.get(4, 1) else []), ends]
+    steps = [*([charsmap] if normal.get(2) else []), *([single, ends] if normal.get(4, 1) else [])]
     return {
         "version": "1.0",
         "added_tokens": [],
@@ -44,6 +48,24 @@ def read_unigram(path: Path) -> dict[str, Any]:
         "decoder": blanks,
         "model": {"type": "Unigram", "unk_id": unknown, "vocab": vocab, "byte_fallback": False},
     }
+
+
+class ScoredPiece(NamedTuple):
+    """One of the pieces that texts are cut into."""
+
+    text: str
+    score: float
+    kind: int
+
+    def as_unigram(self, best: float) -> list[Any]:
+        """Its name and score; `best`: the highest score of all, which decides for pieces that are always whole."""
+        if self.kind == USERS:
+            return [self.text, len(self.text) * best - 0.1]
+        return [self.text if self.kind == NORMAL else f"{NEVER}{self.text}", self.score]
+
+
+def _piece(fields: dict[int, Any]) -> ScoredPiece:
+    return ScoredPiece(fields[1].decode(), struct.unpack("<f", fields.get(2, bytes(4)))[0], fields.get(3, NORMAL))
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
