@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from regard.serve.served import Served
 from regard.serve.wire import Declined
-from regard.special import START
+from regard.serve.writing import within
 
 LARGEST = 1 << 20  # characters that a template may make
 
 
 def rendered(served: Served, messages: Sequence[tuple[str, str]]) -> list[int]:
-    """The tokens of a conversation whose next word is the assistant's, start first."""
+    """The tokens of a conversation whose next word is the assistant's."""
     from jinja2 import TemplateError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -35,10 +35,4 @@ def rendered(served: Served, messages: Sequence[tuple[str, str]]) -> list[int]:
                 raise TemplateError("it makes too much")
     except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise Declined(400, f"the chat template of '{served.name}' refuses this: {error}", "messages") from None
-    ids = served.run.tokenizer.encode_marked("".join(made))
-    read = ids if ids[:1] == [START] else [START, *ids]
-    most = min(served.limits.longest, served.run.model.longest or served.limits.longest)
-    if len(read) > most:
-        told_so = f"the messages have {len(read)} tokens, at most {most} are read; send less"
-        raise Declined(400, told_so, "messages", "context_length_exceeded")
-    return read
+    return within(served, served.run.tokenizer.encode_marked("".join(made)), "the messages have", "messages")

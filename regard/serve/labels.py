@@ -18,7 +18,7 @@ from regard.models.feeding import Compute
 from regard.serve.answering import Json, json_of, until_gone
 from regard.serve.served import Served, served_as
 from regard.serve.wire import Declined, between, read
-from regard.special import START
+from regard.special import NAMES, PADDING, START, STOP
 
 PIXELS = 50_000_000
 
@@ -129,9 +129,10 @@ async def caption(request: Request) -> Response:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizeRequest:
-    """A text as tokens."""
+    """A text as tokens; the name of a special token by itself, as /tokenizer_info tells it, is that token."""
 
-    model: str
+    model: str | None = None
+    """The name of a run; without one the first that is served."""
     prompt: str = ""
     add_special_tokens: bool | None = False
     """The start token in front."""
@@ -141,22 +142,26 @@ class TokenizeRequest:
 class DetokenizeRequest:
     """Tokens as a text."""
 
-    model: str
+    model: str | None = None
+    """The name of a run; without one the first that is served."""
     tokens: list[int]
 
 
-def _run(request: Request, name: str) -> Served:
-    served: Served | None = request.app.state.served.get(name)
-    if served is None:
+def _run(request: Request, name: str | None) -> Served:
+    known: dict[str, Served] = request.app.state.served
+    if name is None:
+        return next(iter(known.values()))
+    if name not in known:
         raise Declined(404, f"the model '{name}' does not exist", "model", "model_not_found")
-    return served
+    return known[name]
 
 
 async def tokenize(request: Request) -> Response:
     asked = read(TokenizeRequest, await json_of(request))
     served = _run(request, asked.model)
     reader = served.run.source_tokenizer
-    ids = [*([START] if asked.add_special_tokens else []), *reader.encode(asked.prompt)]
+    ids = [NAMES.index(asked.prompt)] if asked.prompt in NAMES else reader.encode(asked.prompt)
+    ids = [*([START] if asked.add_special_tokens else []), *ids]
     names = [reader.label(token) for token in ids]
     return Json({"count": len(ids), "max_model_len": _longest(served), "tokens": ids, "token_strs": names})
 
@@ -167,9 +172,18 @@ async def detokenize(request: Request) -> Response:
 
 
 async def tokenizer_info(request: Request) -> Response:
-    served = next(iter(request.app.state.served.values()))
-    tokenizer = served.run.tokenizer
-    return Json({"tokenizer_class": tokenizer.kind, "vocab_size": tokenizer.vocabulary, "chat_template": None})
+    run = _run(request, request.query_params.get("model")).run
+    template = run.chat_template or {}
+    return Json(
+        {
+            "tokenizer_class": run.tokenizer.kind,
+            "vocab_size": run.tokenizer.vocabulary,
+            "bos_token": NAMES[START],
+            "eos_token": NAMES[STOP],
+            "pad_token": NAMES[PADDING],
+            "chat_template": template.get("template"),
+        }
+    )
 
 
 def _longest(served: Served) -> int:

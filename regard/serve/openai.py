@@ -207,8 +207,8 @@ async def completions(request: Request) -> Response:
         if asked.stream:
             raise Declined(400, "best_of cannot be streamed", "best_of")
         wishes = replace(wishes, logs=wishes.logs or 0)
-    reads = [prompt_tokens(served, prompt) for prompt in prompts]
-    spelled = [Spelled(served, tokens, wishes) for tokens in reads]
+    named = [prompt_tokens(served, prompt) for prompt in prompts]
+    spelled = [Spelled(served, tokens, wishes) for tokens in named]
     choices = [
         Chosen(number, one, replace(wishes, seed=None if wishes.seed is None else (wishes.seed + place) % 2**63))
         for number, (one, place) in enumerate((one, place) for one in spelled for place in range(best_of))
@@ -217,7 +217,7 @@ async def completions(request: Request) -> Response:
     if asked.stream:
         return await streamed(request, _chunks(served, choices, about, asked.stream_options, Chosen.piece))
     await until_gone(request, _all(served, choices))
-    usage = _usage(reads, choices)
+    usage = _usage(named, choices)
     if best_of > (asked.n or 1):
         choices = [
             chosen
@@ -304,8 +304,8 @@ def _about(prefix: str, kind: str, served: Served) -> dict[str, Any]:
     }
 
 
-def _usage(reads: Sequence[Sequence[int]], choices: Sequence[Chosen]) -> dict[str, int]:
-    prompt, made = sum(len(tokens) - 1 for tokens in reads), sum(chosen.made for chosen in choices)
+def _usage(prompts: Sequence[Sequence[int]], choices: Sequence[Chosen]) -> dict[str, int]:
+    prompt, made = sum(map(len, prompts)), sum(chosen.made for chosen in choices)
     return {"prompt_tokens": prompt, "completion_tokens": made, "total_tokens": prompt + made}
 
 
@@ -328,7 +328,7 @@ async def _whole(served: Served, chosen: Chosen) -> None:
 async def _heard(served: Served, chosen: Chosen) -> AsyncIterator[Any]:
     """What is said of one choice, noted on it and in the figures."""
     began = last = time.monotonic()
-    talk = served.said(completing(served, chosen.spelled.read, chosen.wishes))
+    talk = served.said(completing(served, chosen.spelled.named, chosen.wishes))
     try:
         async for said in talk:
             now = time.monotonic()
@@ -340,7 +340,7 @@ async def _heard(served: Served, chosen: Chosen) -> AsyncIterator[Any]:
             if isinstance(said, Finish):
                 served.metrics.took("e2e_request_latency_seconds", now - began, served.name)
                 served.metrics.count("request_success_total", (*served.label, ("finished_reason", said.reason)))
-                served.metrics.count("prompt_tokens_total", served.label, len(chosen.spelled.read) - 1)
+                served.metrics.count("prompt_tokens_total", served.label, len(chosen.spelled.named))
                 served.metrics.count("generation_tokens_total", served.label, said.tokens)
             yield said
     finally:
@@ -372,8 +372,8 @@ async def _chunks(
                 yield about | {"choices": [choice]} | usage
             left -= isinstance(said, Finish)
         if usage:
-            reads = {id(chosen.spelled): chosen.spelled.read for chosen in choices}
-            yield about | {"choices": [], "usage": _usage(list(reads.values()), choices)}
+            prompts = {id(chosen.spelled): chosen.spelled.named for chosen in choices}
+            yield about | {"choices": [], "usage": _usage(list(prompts.values()), choices)}
     finally:
         for task in tasks:
             task.cancel()

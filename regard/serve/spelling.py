@@ -5,17 +5,17 @@ from typing import Any
 
 from regard.serve.served import Served
 from regard.serve.writing import Finish, Made, Wishes
-from regard.special import NAMES
+from regard.special import NAMES, START
 
 
 class Spelled:
     """A prompt, and how its tokens and those behind it are written."""
 
-    def __init__(self, served: Served, read: list[int], wishes: Wishes) -> None:
-        self.read, self.wishes = read, wishes
+    def __init__(self, served: Served, named: list[int], wishes: Wishes) -> None:
+        self.named, self.wishes = named, wishes
         self._tokenizer = served.run.tokenizer
         self._spelled: dict[tuple[int, int], str] = {}
-        self.text = self._tokenizer.decode(read[1:]) if wishes.echo else ""
+        self.text = self._tokenizer.decode(named) if wishes.echo else ""
 
     def token(self, before: int, token: int) -> str:
         """One token as a text, behind another; half a character as its bytes."""
@@ -73,7 +73,7 @@ class Chosen:
             yield {"index": self.number, "text": text, "finish_reason": None, "logprobs": logs}
 
     def _logprobs(self, tokens: list[Made]) -> dict[str, Any]:
-        names, offsets, before = [], [], self.spelled.read[0]
+        names, offsets, before = [], [], START
         for one in tokens:
             names.append(self.spelled.token(before, one.id))
             offsets.append(self._length)

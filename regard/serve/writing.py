@@ -60,7 +60,7 @@ class Finish(NamedTuple):
 
 
 def prompt_tokens(served: Served, prompt: str | Sequence[int]) -> list[int]:
-    """What is fed for a prompt, start included; too long is refused."""
+    """The tokens that a client names, as text or by their ids; too many are refused."""
     tokenizer = served.run.tokenizer
     if isinstance(prompt, str):
         most = 16 * served.limits.longest  # characters: what is longer has more tokens than are allowed, nearly always
@@ -69,21 +69,31 @@ def prompt_tokens(served: Served, prompt: str | Sequence[int]) -> list[int]:
         if any(not 0 <= token < tokenizer.vocabulary for token in prompt):
             raise Declined(400, f"tokens must be from 0 to {tokenizer.vocabulary - 1}", "prompt")
         ids = list(prompt)
-    read = ids if ids[:1] == [START] else [START, *ids]
-    most = min(served.limits.longest, served.run.model.longest or served.limits.longest)
-    if len(read) > most:
-        told = f"the prompt has {len(read)} tokens, at most {most} are read; send less"
-        raise Declined(400, told, "prompt", "context_length_exceeded")
-    return read
+    return within(served, ids, "the prompt has", "prompt")
 
 
-def completing(served: Served, read: list[int], wishes: Wishes) -> Generator[Any, Any, None]:
+def within(served: Served, named: list[int], what: str, field: str) -> list[int]:
+    """The same tokens, if they are not too many to be read."""
+    number, most = len(from_start(named)), min(served.limits.longest, served.run.model.longest or served.limits.longest)
+    if number > most:
+        told = f"{what} {number} tokens, at most {most} are read; send less"
+        raise Declined(400, told, field, "context_length_exceeded")
+    return named
+
+
+def from_start(named: list[int]) -> list[int]:
+    """What is fed: the start first, which a client may have named itself."""
+    return named if named[:1] == [START] else [START, *named]
+
+
+def completing(served: Served, named: list[int], wishes: Wishes) -> Generator[Any, Any, None]:
     """Says each `Made` as it is made, and last a `Finish`."""
+    read = from_start(named)
     text = Detokenizer(served.run.tokenizer, read, wishes.stops)
     logs = Logs(wishes.logs)
     longest = served.run.model.longest
     limit = wishes.length if longest is None else min(wishes.length, longest - len(read) + 1)
-    talk: Generator[Any, Any, None] = _talk(read, limit, wishes, logs)
+    talk: Generator[Any, Any, None] = _talk(named, limit, wishes, logs)
     if served.run.window:
         talk = in_window(talk, served.run.window)
     told, made, reason = None, 0, "length"
@@ -114,17 +124,19 @@ def completing(served: Served, read: list[int], wishes: Wishes) -> Generator[Any
     yield Finish(reason, made)
 
 
-def _talk(read: list[int], limit: int, wishes: Wishes, logs: "Logs") -> Generator[Any, Any, None]:
+def _talk(named: list[int], limit: int, wishes: Wishes, logs: "Logs") -> Generator[Any, Any, None]:
+    read = from_start(named)
     state, prompt = (yield Read()), torch.tensor([read])
     if wishes.echo and wishes.logs is not None:
-        if len(read) > 1:
-            yield Made(read[1], "", prompt=True)  # nothing was asked before the first one
+        skipped = len(read) - len(named)  # what the start predicts is the first token, unless that is the start
+        if named:
+            yield Made(named[0], "", prompt=True)  # nothing was asked before the first one
         left, said = prompt[:, :-1].split(PIECE, 1), prompt[:, 1:].split(PIECE, 1)
         for number, (piece, follows) in enumerate(zip(left, said, strict=True)):
             scores, state = yield Feed(piece, state, every=True)
             logs.hear(scores[0])
             for place, token in enumerate(follows[0].tolist()):
-                if number or place:
+                if number or place >= skipped:
                     yield Made(token, "", *logs.of(place, token), prompt=True)
         prompt = prompt[:, -1:]
     if limit > 0:
