@@ -63,6 +63,18 @@ def sentences(packed: Path, data: Path) -> None:
             write(data / "sentences" / f"trec.{part}", lines)
 
 
+def photographs(packed: Path, data: Path) -> None:
+    """Flickr8k: half of its pictures; the lists name all, so those that are not there are left out of them."""
+    folder = data / "flickr8k"
+    with tarfile.open(packed / "flickr8k" / "images128.tar") as archive:
+        archive.extractall(folder / "images", filter="data")
+    with lzma.open(packed / "flickr8k" / "Flickr8k.token.txt.xz", "rt", encoding="utf-8") as lines:
+        write(folder / "captions.txt", lines)
+    for part in ("train", "dev", "test"):
+        names = (packed / "flickr8k" / f"Flickr_8k.{part}Images.txt").read_text(encoding="utf-8").split()
+        write(folder / f"{part}.txt", (f"{name}\n" for name in names if (folder / "images" / name).exists()))
+
+
 def main(packed: Path, data: Path) -> None:
     for folder, (name, pattern) in AS_THEY_ARE.items():
         (data / folder).mkdir(parents=True, exist_ok=True)
@@ -71,6 +83,7 @@ def main(packed: Path, data: Path) -> None:
     cmudict(packed, data)
     sigmorphon(packed, data)
     sentences(packed, data)
+    photographs(packed, data)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ MAY_IMPORT = {
     "decode": {"boundaries", "errors", "special", "padding", "config", "text", "layers", "models"},
     "look": {"errors", "special", "padding", "own_code", "disk", "config", "text", "layers", "models", "decode"},
     "tasks": {
-        *("errors", "special", "weights", "config", "folder", "text", "data", "metrics", "layers", "models"),
-        *("decode", "look"),
+        *("errors", "special", "progress", "weights", "config", "folder", "text", "data", "metrics"),
+        *("layers", "models", "decode", "look"),
     },
     "evaluate": {
         *("errors", "special", "progress", "config", "folder", "data", "layers", "metrics", "models", "look", "tasks"),

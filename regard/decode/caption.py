@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 import torch
-from jaxtyping import UInt8
+from jaxtyping import Float16, UInt8
 from torch import Tensor
 
 from regard.config.decoding import Search
@@ -18,7 +18,7 @@ USUAL = 60  # tokens of a caption at most, where nobody said how many
 def caption(
     model: Model,
     tokenizer: Tokenizer,
-    pictures: Iterable[UInt8[Tensor, "3 Y X"]],
+    pictures: Iterable[UInt8[Tensor, "3 Y X"] | Float16[Tensor, "C y x"]],
     search: Search,
     *,
     batch: int = BATCH,

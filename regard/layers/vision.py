@@ -1,14 +1,15 @@
 """From pixels to regions: bodies of convolutions, and what makes a vector of each place in their grid.
 
 A body turns (B, 3, Y, X) into (B, C, Y / stride, X / stride). The small ones learn from nothing; VGG-16 and ResNet-50
-have the shapes of the published weights (see `pretrained`).
+have the shapes of the published weights (see `pretrained`), as the body in `lite` has.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, UInt8
+from jaxtyping import Float, Float16, UInt8
 from torch import Tensor, nn
 
 from regard.errors import UserError
@@ -17,19 +18,42 @@ from regard.layers.position import Sinusoid
 
 VGG_16 = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
 RESNET_50 = ((64, 3), (128, 4), (256, 6), (512, 3))  # inner channels and blocks of each stage
-MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of red, green and blue over many photographs: what published weights expect, and as good as any for new ones."""
 PLACE_WIDTH = 32
+
+
+class Scale(NamedTuple):
+    """How colours come to a body: x = (pixel / 255 − mean) / deviation, of red, green and blue."""
+
+    mean: tuple[float, float, float]
+    deviation: tuple[float, float, float]
+
+
+PHOTOGRAPHS = Scale((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+"""Over many photographs: what most published weights expect, and as good as any for new ones."""
 
 
 class Body(nn.Module):
     """Stages of convolutions one after the other; `channels` numbers stand at each place of the last."""
 
-    def __init__(self, stem: nn.Module, stages: Sequence[nn.Module], channels: int, stride: int) -> None:
+    def __init__(
+        self, stem: nn.Module, stages: Sequence[nn.Module], channels: int, stride: int, scale: Scale = PHOTOGRAPHS
+    ) -> None:
         super().__init__()
         self.stem = stem
         self.stages = nn.ModuleList(stages)
         self.channels, self.stride = channels, stride
+        for name, colours in scale._asdict().items():
+            self.register_buffer(name, torch.tensor(colours)[:, None, None] * 255, persistent=False)
+
+    def see(self, pixels: UInt8[Tensor, "B 3 Y X"]) -> Float[Tensor, "B C y x"]:
+        """What it finds in pictures."""
+        if min(pixels.shape[2:]) < self.stride:
+            raise UserError(
+                f"a picture must have at least {self.stride} pixels on each side for this model, "
+                f"found {pixels.shape[3]} × {pixels.shape[2]}; raise [pictures] side"
+            )
+        found: Tensor = self((pixels - self.get_buffer("mean")) / self.get_buffer("deviation"))
+        return found
 
     def forward(self, x: Float[Tensor, "B 3 Y X"]) -> Float[Tensor, "B C y x"]:
         x = self.stem(x)
@@ -165,16 +189,11 @@ class Regions(nn.Module):
         self.W_1, self.W_2 = nn.Linear(body.channels + PLACE_WIDTH, width), nn.Linear(width, width)
         self.norm = nn.LayerNorm(width)  # vectors of one length: attention tells them apart from the first step on
         self.dropout = Dropout(dropout)
-        for name, colours in (("mean", MEAN), ("deviation", DEVIATION)):
-            self.register_buffer(name, torch.tensor(colours)[:, None, None] * 255, persistent=False)
 
-    def forward(self, pixels: UInt8[Tensor, "B 3 Y X"]) -> Float[Tensor, "B S D"]:
-        if min(pixels.shape[2:]) < self.body.stride:
-            raise UserError(
-                f"a picture must have at least {self.body.stride} pixels on each side for this model, "
-                f"found {pixels.shape[3]} × {pixels.shape[2]}; raise [pictures] side"
-            )
-        found = self.body((pixels - self.get_buffer("mean")) / self.get_buffer("deviation"))  # (B, C, y, x)
+    def forward(self, picture: UInt8[Tensor, "B 3 Y X"] | Float16[Tensor, "B C y x"]) -> Float[Tensor, "B S D"]:
+        """Pixels, or what the body has found in them before."""
+        seen = picture.dtype != torch.uint8
+        found = picture.to(self.W_1.weight.dtype) if seen else self.body.see(picture)  # (B, C, y, x)
         regions = torch.cat([found.flatten(2).transpose(1, 2), self.places(found)], -1)  # (B, S, C + P)
         return self.dropout(self.norm(self.W_2(F.relu(self.W_1(regions)))))
 

@@ -30,6 +30,7 @@ from regard.layers.block import (
 from regard.layers.context import AttendedContext, Copied, FixedContext, Started
 from regard.layers.embedding import BiasedTiedHead, Embedding, Head, PlainEmbedding, TiedHead
 from regard.layers.layer import Layer
+from regard.layers.lite import lite_0
 from regard.layers.pooling import AttentionPooling, FirstPooling, MeanPooling, Pooling, StartPooling, UnitLength
 from regard.layers.position import (
     Added,
@@ -70,7 +71,7 @@ BIASED: dict[str, tuple[str, ...]] = {"query-key-value": ("query", "key_value", 
 CROSS_ATTENTIONS: dict[str, type[CrossAttention]] = {"none": CrossAttention, "rotary": CrossAttentionByPlace}
 RESIDUALS: dict[str, type[NormBefore]] = {"before": NormBefore, "after": NormAfter}
 SMALL: dict[str, Callable[[int, int], Body]] = {"vgg": small_vgg, "residual": small_residual}
-LARGE: dict[str, Callable[[], Body]] = {"vgg16": vgg_16, "resnet50": resnet_50}
+LARGE: dict[str, Callable[[], Body]] = {"vgg16": vgg_16, "resnet50": resnet_50, "lite0": lite_0}
 
 StackConfig = config.Recurrent | config.Transformer
 

@@ -3,7 +3,7 @@
 from typing import Generic, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int, UInt8
+from jaxtyping import Bool, Float, Float16, Int, UInt8
 from torch import Tensor, nn
 
 from regard.errors import UserError
@@ -13,7 +13,7 @@ from regard.layers.state import S, State, batch_size
 class Source(NamedTuple):
     """What an encoder reads: tokens and which of them are real (None: all), or the pixels of a picture."""
 
-    content: Int[Tensor, "B S"] | UInt8[Tensor, "B 3 Y X"]
+    content: Int[Tensor, "B S"] | UInt8[Tensor, "B 3 Y X"] | Float16[Tensor, "B C y x"]
     keep: Bool[Tensor, "B S"] | None = None
 
 

@@ -23,6 +23,7 @@ from regard.config import (
 )
 from regard.config.decoding import Search
 from regard.config.looking import Recording
+from regard.config.model import PRETRAINED
 from regard.data import store
 from regard.data.album import Album, read_album, write_counts
 from regard.data.batch import Batch, Batches, Captions
@@ -39,7 +40,6 @@ from regard.data.tables import filled, from_keys, from_tabs, goes_by_name
 from regard.decode.caption import caption
 from regard.errors import UserError, counted
 from regard.folder import Folder
-from regard.layers.pretrained import load_pretrained
 from regard.look.align.weights import over_source
 from regard.look.find.labelled import LabelledText, labelled_apart
 from regard.look.find.passages import Answered
@@ -48,10 +48,10 @@ from regard.look.recording import of_picture
 from regard.metrics.cider import cider
 from regard.metrics.score import Score, share_right
 from regard.metrics.text import bleu_of_several, chrf_of_several
-from regard.models.build import body
 from regard.models.model import Model
 from regard.special import STOP
 from regard.tasks import amounts
+from regard.tasks.eyes import Frozen, take_weights
 from regard.tasks.pointing import pointing
 from regard.tasks.sided import BUDGET
 from regard.tasks.start_from import from_run
@@ -69,7 +69,6 @@ from regard.tasks.task import (
     spread_share,
 )
 from regard.text.tokenizer import Tokenizer
-from regard.weights import save_weights
 
 PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 
@@ -122,16 +121,12 @@ class CaptionsTask(Task):
         return self.from_files(found, skipped, recipe.data.chosen_columns, recipe.pictures.folder)
 
     def begin(self, folder: Folder, recipe: Recipe) -> Recipe:
-        if (
-            isinstance(recipe.model, Seq2Seq)
-            and isinstance(recipe.model.encoder, Vision)
-            and recipe.model.encoder.weights
-        ):
-            _with_eyes(folder, recipe.model.encoder)
+        if (settings := _eyes(recipe)) is not None and settings.kind in PRETRAINED:
+            take_weights(folder, settings)
         return from_run(folder, recipe, self.fits)
 
     def prepare(self, folder: Folder, recipe: Recipe) -> dict[str, Any]:
-        """Tokenizer, tokens of captions, and pixels as bytes. Pictures that cannot be read are left out and counted."""
+        """Tokenizer, tokens of captions, pictures as they are read. What cannot be read is left out and counted."""
         skipped: Counter[str] = Counter()
 
         def examples(part: Split) -> Iterator[Captioned]:
@@ -140,12 +135,16 @@ class CaptionsTask(Task):
 
         texts = (caption for example in examples("train") for caption in example.captions)
         tokenizer = learn_tokenizer(folder.tokenizer, recipe.text, texts)
+        settings = _eyes(recipe)
+        frozen = Frozen(folder, settings) if settings is not None and settings.frozen else None
         facts: dict[str, Any] = {"pictures": to_table(recipe.pictures)}
+        if frozen is not None:
+            facts["found"] = frozen.shape(recipe.pictures.side)
         survey = Survey()
         for part in SPLITS[:2]:
             for example in examples(part):
                 survey.note(part, (example.name, example.captions[0]))
-            pictures, size = _write(folder, part, examples(part), tokenizer, recipe, skipped)
+            pictures, size = _write(folder, part, examples(part), tokenizer, recipe, skipped, frozen)
             facts |= {f"{part}_pictures": pictures, f"{part}_bytes": size}
         check = "[pictures] folder and the data"
         need_some(recipe.data, facts["train_pictures"], facts["valid_pictures"], "picture", skipped, check)
@@ -155,7 +154,8 @@ class CaptionsTask(Task):
         settings = from_table(Pictures, facts["pictures"])
 
         def part(name: Split) -> tuple[Album, store.Store]:
-            album = read_album(folder.tokens(f"{name}.pixels"), folder.tokens(f"{name}.counts"), settings)
+            counts, found = folder.tokens(f"{name}.counts"), facts.get("found", ())
+            album = read_album(folder.tokens(f"{name}.{'found' if found else 'pixels'}"), counts, settings, found)
             return album, store.read(folder.tokens(f"{name}-target"))
 
         return Material(part("train"), part("valid"), facts["valid_bytes"], facts)
@@ -219,7 +219,7 @@ class CaptionsTask(Task):
     ) -> Iterator[tuple[str, list[str]]]:
         """A caption, and what people said of the picture."""
         (album, target), writer = valid, tokenizers[1]
-        pictures = (torch.from_numpy(np.array(album.pixels[i])) for i in places)  # a copy: the disk's is read-only
+        pictures = (torch.from_numpy(np.array(album.pictures[i])) for i in places)  # a copy: the disk's is read-only
         for i, found in zip(places, caption(model, writer, pictures, search), strict=True):
             yield found[0].text, [writer.decode(target[j]) for j in range(album.first[i], album.first[i + 1])]
 
@@ -249,7 +249,7 @@ class CaptionsTask(Task):
         album, target = valid
         whose = np.searchsorted(album.first, np.arange(len(target)), "right") - 1
         examples = [
-            Answered(np.asarray(album.pixels[whose[at]]), np.append(target[at], STOP).astype(int))
+            Answered(np.asarray(album.pictures[whose[at]]), np.append(target[at], STOP).astype(int))
             for at in spread(len(target), SPREAD)
         ]
         return [labelled_apart(tokenizers[1], examples, side) for side in sides]
@@ -265,8 +265,9 @@ def _write(
     tokenizer: Tokenizer,
     recipe: Recipe,
     skipped: Counter[str],
+    frozen: Frozen | None,
 ) -> tuple[int, int]:
-    """A part's pixels and captions. Returns how many pictures and how many bytes of text they are."""
+    """A part's pictures and captions. Returns how many pictures and how many bytes of text they are."""
     tokens: list[list[int]] = []
     counts: list[int] = []
     size = 0
@@ -284,16 +285,16 @@ def _write(
                 size += sum(len(text.encode()) for text, _ in short)
                 yield found
 
-    write_pictures(folder.tokens(f"{part}.pixels"), pixels())
+    if frozen is None:
+        write_pictures(folder.tokens(f"{part}.pixels"), pixels())
+    else:
+        write_pictures(folder.tokens(f"{part}.found"), frozen.found(pixels()))
     write_counts(folder.tokens(f"{part}.counts"), counts)
     store.write(folder.tokens(f"{part}-target"), tokens, tokenizer.vocabulary)
     return len(counts), size
 
 
-def _with_eyes(folder: Folder, settings: Vision) -> None:
-    """The published weights of a picture's encoder in the folder, so that the run needs their file only once."""
-    seen = body(settings)
-    load_pretrained(settings.kind, seen, Path(settings.weights).expanduser())
-    save_weights(
-        folder.first_weights, {f"encoder.regions.body.{name}": value for name, value in seen.state_dict().items()}
-    )
+def _eyes(recipe: Recipe) -> Vision | None:
+    """What a recipe says of them, if it does."""
+    encoder = recipe.model.encoder if isinstance(recipe.model, Seq2Seq) else None
+    return encoder if isinstance(encoder, Vision) else None

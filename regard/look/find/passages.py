@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, UInt8
+from jaxtyping import Bool, Float, Float16, Int, UInt8
 from torch import Tensor
 
 from regard.decode.score import forced
@@ -139,7 +139,7 @@ class LongText(Passage):
 class Answered(NamedTuple):
     """What is read, stop included, and all that is wanted for an answer; padding asks nothing."""
 
-    source: Int[np.ndarray, " S"] | UInt8[np.ndarray, "3 Y X"]
+    source: Int[np.ndarray, " S"] | UInt8[np.ndarray, "3 Y X"] | Float16[np.ndarray, "C y x"]
     target: Int[np.ndarray, " T"]
 
 
