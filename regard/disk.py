@@ -45,6 +45,8 @@ def new_folder(path: Path) -> Iterator[Path]:
         partial.mkdir(parents=True)
         yield partial
         partial.rename(path)
+    except UserError as error:  # of one of its files, by the name that it would have had
+        raise UserError(str(error).replace(str(partial), str(path))) from error
     except OSError as error:
         raise UserError(
             f"cannot write {path}: {error.strerror or error}; check the folder and the space left on it"

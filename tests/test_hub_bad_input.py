@@ -3,24 +3,27 @@
 import io
 import json
 import pickle
+import resource
 import tokenize
+import warnings
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from fuzz_hub import fuzz, sources
+from fuzz_hub import fuzz, place_of, sources
 from safetensors.torch import load_file, save_file
 from test_hub_families import save
 from test_hub_marian import SETTINGS, as_bin, put
 from test_hub_marian import arrays as marian_arrays
 
 from regard.cli import main
-from regard.disk import write_tensors
 from regard.errors import UserError
-from regard.hub import importing
+from regard.hub.families import FAMILIES
 from regard.hub.importing import import_run
+from regard.hub.reading import READERS, arrays, hugging_face, llama2c, marian, read_package, torch_files
+from regard.hub.reading import gguf as gguf_reader
 from regard.hub.reading.npz import Npz
 
 pytest.importorskip("transformers", reason="transformers, our reference, is not installed")
@@ -43,20 +46,42 @@ def formats(tmp_path_factory):
     return folder, sources(folder)
 
 
-def test_a_file_cut_off_at_twenty_places(formats, tmp_path):
+READERS_BY_FORMAT = {
+    "hugging face": hugging_face, "gguf": gguf_reader, "marian": marian, "llama2.c": llama2c, "torch": torch_files,
+    "nanogpt": torch_files, "npz": arrays,
+}  # fmt: skip
+
+
+def test_what_is_broken_on_purpose_is_every_format_and_every_family(formats):
+    """A new reader or family wants a file in `fuzz_hub.writers`."""
     folder, files = formats
+    packages = [read_package(place_of(folder / name)) for name in files]
+    assert {READERS_BY_FORMAT[package.format] for package in packages} == {*READERS}
+    assert {package.family for package in packages} == {*FAMILIES}
+
+
+LOOSE = ("generation_config.json", "tokenizer_config.json", "vocab.txt", "README.md")
+"""A few of their lines are no less a file."""
+
+
+def test_a_file_cut_off_at_twenty_places(formats, tmp_path):
+    """Of each format, one of each kind of file."""
+    folder, files = formats
+    seen = set()
     for name, path in [(name, path) for name, paths in files.items() for path in paths]:
-        if path.name in ("generation_config.json", "tokenizer_config.json", "vocab.txt"):
-            continue  # a few of their lines are no less a file
+        kind = read_package(place_of(folder / name)).format, path.name
+        if kind in seen or path.name in LOOSE:
+            continue
+        seen.add(kind)
         whole = path.read_bytes()
         for place in range(20):
             path.write_bytes(whole[: len(whole) * place // 20])
-            refusal(folder / name, tmp_path / "run")
+            refusal(place_of(folder / name), tmp_path / "run")
         path.write_bytes(whole)
 
 
-def test_broken_at_random(tmp_path):
-    seen = fuzz(120, 0, tmp_path)
+def test_broken_at_random(formats):
+    seen = fuzz(120, 0, *formats)
     assert sum(number for said, number in seen.items() if said.endswith(("read", "refused"))) == 120
 
 
@@ -128,6 +153,109 @@ def test_weights_that_do_not_fit(tmp_path):
     )
 
 
+HUGE = 2**63
+
+
+def patched(path: Path, old: bytes, new: bytes) -> None:
+    """The file with these bytes others, of which there is one place."""
+    whole = path.read_bytes()
+    assert (whole.count(old), len(old)) == (1, len(new))
+    path.write_bytes(whole.replace(old, new))
+
+
+def with_head(path: Path, old: str, new: str) -> None:
+    """A .safetensors file in whose head something is said in another way, once."""
+    whole = path.read_bytes()
+    length = int.from_bytes(whole[:8], "little")
+    head = whole[8 : 8 + length].decode().replace(old, new, 1).encode()
+    path.write_bytes(len(head).to_bytes(8, "little") + head + whole[8 + length :])
+
+
+def with_member(path: Path, name: str, old: bytes, new: bytes) -> None:
+    """A zip file with bytes of one member others, and its sums put right."""
+    with zipfile.ZipFile(path) as archive:
+        members = {one: archive.read(one) for one in archive.namelist()}
+    (chosen,) = [one for one in members if one.endswith(name)]
+    assert old in members[chosen]
+    with zipfile.ZipFile(path, "w") as archive:
+        for one, content in members.items():
+            archive.writestr(one, content.replace(old, new, 1) if one == chosen else content)
+
+
+WEIGHTS, GGUF, LLAMA2C, G2P = "gpt2/model.safetensors", "gguf-bytes/model.gguf", "llama2c/model.bin", "g2p/g2p.npz"
+OVERFLOWS = {
+    "a head": (WEIGHTS, lambda path: path.write_bytes(HUGE.to_bytes(8, "little") + b"{}")),
+    "a shape": (WEIGHTS, lambda path: with_head(path, "[270,24]", f"[{HUGE},{HUGE}]")),
+    "an end": (WEIGHTS, lambda path: with_head(path, "[0,", f"[0,{HUGE}")),
+    "tensors": (GGUF, lambda path: with_number(path, 8)),
+    "facts": (GGUF, lambda path: with_number(path, 16)),
+    "a text": (GGUF, lambda path: with_number(path, 24)),
+    "an axis": (GGUF, lambda path: with_number(path, b"token_embd.weight", 4)),
+    "axes": (GGUF, lambda path: with_number(path, b"token_embd.weight", 0)),
+    "a place": (GGUF, lambda path: with_number(path, b"token_embd.weight", 24)),
+    "a list": (GGUF, lambda path: with_number(path, b"tokenizer.ggml.tokens", 8)),
+    "a width": (LLAMA2C, lambda path: path.write_bytes(b"\xff\xff\xff\x7f" + path.read_bytes()[4:])),
+    "below zero": (LLAMA2C, lambda path: path.write_bytes(b"\xff" * 4 + path.read_bytes()[4:])),
+    "no number": (G2P, lambda path: with_member(path, "fc_w.npy", b"(74, 256)", b"(9**9**9)")),
+    "an array": (G2P, lambda path: with_member(path, "fc_w.npy", b"(74, 256), }", b"(9999999999,9999)}")),
+    "a storage": ("nanogpt/ckpt.pt", lambda path: with_member(path, "data.pkl", b"K\x18K\x01", b"M\xff\xffK\x01")),
+    "a piece": ("opus/source.spm", lambda path: path.write_bytes(b"\x0a" + b"\xff" * 9 + b"\x01")),
+}
+"""What is made larger than anything, by the file that says it; Marian's own are in test_hub_marian.py."""
+
+
+def with_number(path: Path, at: int | bytes, behind: int = 0) -> None:
+    """The largest number of 64 bits at a place, or so far behind a name."""
+    whole = path.read_bytes()
+    place = at if isinstance(at, int) else whole.index(at) + len(at) + behind
+    path.write_bytes(whole[:place] + b"\xff" * 8 + whole[place + 8 :])
+
+
+@pytest.mark.parametrize("what", OVERFLOWS)
+def test_a_size_that_overflows_is_not_believed(what, formats, tmp_path):
+    folder, _ = formats
+    name, change = OVERFLOWS[what]
+    whole = (folder / name).read_bytes()
+    change(folder / name)
+    assert (folder / name).read_bytes() != whole
+    refusal(place_of(folder / name.partition("/")[0]), tmp_path / "run")
+    (folder / name).write_bytes(whole)
+
+
+def test_a_tensor_that_is_there_twice(formats, tmp_path):
+    folder, _ = formats
+
+    def of(name: str, change) -> str:
+        path = folder / name
+        whole = path.read_bytes()
+        change(path)
+        said = refusal(place_of(folder / name.partition("/")[0]), tmp_path / "run")
+        path.write_bytes(whole)
+        return said
+
+    old, new = b"blk.0.attn_q.weight", b"blk.0.attn_k.weight"
+    said = of("gguf-bytes/model.gguf", lambda path: patched(path, old, new))
+    assert "damaged: tensor blk.0.attn_k.weight is there twice; fetch it again" in said
+    said = of("marian-bin/model.bin", lambda path: patched(path, b"encoder_l2_self_Wq", b"encoder_l1_self_Wq"))
+    assert "encoder_l1_self_Wq twice" in said
+    first, second = sorted((folder / "in-pieces").glob("*.safetensors"))[:2]
+    said = of(f"in-pieces/{second.name}", lambda path: path.write_bytes(first.read_bytes()))
+    assert "which another file holds too; fetch them again" in said
+    names = "transformer.wte.weight", "transformer.wpe.weight"
+    assert "is damaged" in of(WEIGHTS, lambda path: with_head(path, *names))
+    weights = torch.load(folder / "cells/model.pt", weights_only=True)
+    double = {**weights, **{f"module.{name}": value for name, value in weights.items()}}
+    said = of("cells/model.pt", lambda path: torch.save(double, path))
+    assert "twice, once as it was wrapped; save one of them" in said
+
+    def add(path: Path) -> None:
+        with zipfile.ZipFile(path, "a") as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it warns of what we want
+            archive.writestr("fc_b.npy", archive.read("fc_b.npy"))
+
+    assert "holds an array twice; fetch it again" in of("g2p/g2p.npz", add)
+
+
 class Trap:
     """Makes a file when it is unpickled."""
 
@@ -154,17 +282,24 @@ def test_a_pickle_is_never_run(tmp_path):
     np.savez(tmp_path / "model.npz", enc_emb=np.array([Trap(sprung)], dtype=object))
     refusal(tmp_path / "model.npz", tmp_path / "run")
     assert not sprung.exists()
+    pickle.loads((tmp_path / "meta.pkl").read_bytes())
+    assert sprung.exists()  # it is a trap
 
 
-def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
+def test_a_full_disk_leaves_nothing(tmp_path):
+    """No file may be longer than what the weights have come to when half of them are written."""
     save("gpt2", tmp_path / "hf")
-
-    def full(path, tensors):
-        write_tensors(path, {})
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(importing, "write_tensors", full)
-    assert "No space left on device" in refusal(tmp_path / "hf", tmp_path / "run")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, before[1]))
+    try:
+        said = refusal(tmp_path / "hf", tmp_path / "run")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert said == (
+        f"cannot write {tmp_path}/run/model.safetensors: File too large; check the folder and the space left on it"
+    )
+    import_run(tmp_path / "hf", tmp_path / "run")
+    assert (tmp_path / "run/model.safetensors").stat().st_size > 40_000
 
 
 def test_a_run_that_is_there_stays(tmp_path, capsys):

@@ -95,10 +95,11 @@ def test_a_file_gives_the_same_scores(architecture, pieces, tmp_path):
     assert (run.recipe.origin.licence, run.recipe.train.length) == ("mit", 48)
 
 
-def test_gpt2_in_a_file_gives_the_same_scores(tmp_path):
+def write_gpt2(path: Path) -> torch.nn.Module:
+    """A random GPT-2 as a GGUF file."""
     config = transformers.GPT2Config(vocab_size=SIZE, n_positions=48, n_embd=32, n_layer=2, n_head=4)
     model = disturbed(transformers.GPT2LMHeadModel(config))
-    writer = gguf.GGUFWriter(tmp_path / "model.gguf", "gpt2")
+    writer = gguf.GGUFWriter(path, "gpt2")
     writer.add_context_length(48), writer.add_embedding_length(32), writer.add_block_count(2)
     writer.add_feed_forward_length(128), writer.add_head_count(4), writer.add_layer_norm_eps(1e-5)
     tokens, merges = byte_tokens()
@@ -111,6 +112,11 @@ def test_gpt2_in_a_file_gives_the_same_scores(tmp_path):
             called = names.get_name(name, (".weight", ".bias"))
             writer.add_tensor(called, np.ascontiguousarray(tensor.numpy().T if turned else tensor.numpy()))
     writer.write_header_to_file(), writer.write_kv_data_to_file(), writer.write_tensors_to_file(), writer.close()
+    return model
+
+
+def test_gpt2_in_a_file_gives_the_same_scores(tmp_path):
+    model = write_gpt2(tmp_path / "model.gguf")
     import_run(tmp_path / "model.gguf", tmp_path / "run")
     run = load_run(tmp_path / "run")
     order, fed = run.tokenizer.order, [1, *run.tokenizer.encode(SAID)]

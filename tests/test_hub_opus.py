@@ -27,7 +27,7 @@ def as_spm(pieces: list[tuple[str, float, int]], trained: bytes = b"") -> bytes:
         field(1, field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + b"\x18" + bytes([kind]))
         for text, score, kind in pieces
     ]
-    return b"".join(rows) + field(2, trained)
+    return b"".join(rows) + field(2, trained) + field(3, b"")
 
 
 def field(number: int, content: bytes) -> bytes:

@@ -1,22 +1,25 @@
 """From another program's files to a run folder: whole, or not at all."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from regard.config import Data, Origin, Recipe, Train
-from regard.disk import new_folder, write_tensors
+from regard.disk import new_folder
 from regard.errors import UserError
 from regard.folder import Folder
 from regard.hub.families import open_package
 from regard.hub.opened import Opened
 from regard.hub.package import Package
+from regard.hub.pouring import DTYPES, pour_tensors
 from regard.hub.reading import read_package
 from regard.hub.tokens import names_of_roles
+from regard.hub.ways import Way
 from regard.models.build import build
 from regard.tasks import task_fitting
 from regard.text.files import save
@@ -48,35 +51,36 @@ def import_run(source: Path, run: Path) -> Recipe:
             save(opened.source_tokenizer, folder.source_tokenizer)
         if package.chat_template:
             folder.write_chat_template({"template": package.chat_template, **names_of_roles(package)})
-        write_tensors(folder.weights, weights_of(package, opened))
+        pour_tensors(folder.weights, weights_of(package, opened))
         folder.write_config(recipe)
     return recipe
 
 
-def weights_of(package: Package, opened: Opened) -> dict[str, Tensor]:
-    """Every tensor of the model, each by its way. What is missing, left over or of another shape is refused by name."""
+def weights_of(package: Package, opened: Opened) -> dict[str, Callable[[], Tensor]]:
+    """How each tensor of the model is read, by its way. What is missing or left over is refused by name."""
     there = set(package.tensors.names())
     wanted = {name for way in opened.ways.values() for name in way.names}
     if missing := sorted(wanted - there):
         raise UserError(f"{package.where} wants tensor {_some(missing)}, which the weights do not have")
     if extra := sorted(name for name in there - wanted if not any(fnmatchcase(name, one) for one in opened.unused)):
         raise UserError(f"{package.where} has no place for tensor {_some(extra)}, which the weights have")
-    made = {}
-    for name, shape in _shapes(opened).items():
-        way = opened.ways[name]
-        try:
-            tensor = way.read(package.tensors)
-        except (RuntimeError, IndexError):
-            tensor = torch.zeros(0)
-        if tensor.shape != shape or not tensor.is_floating_point():
-            raise UserError(
-                f"{package.where} wants {' × '.join(map(str, shape))} numbers of {_some(way.names)}, "
-                "found another shape; config and weights are of different models"
-            )
-        if not tensor.isfinite().all():
-            raise UserError(f"{package.where}: {_some(way.names)} holds numbers that are not finite; fetch it again")
-        made[name] = tensor
-    return made
+    return {name: partial(_read, package, opened.ways[name], shape) for name, shape in _shapes(opened).items()}
+
+
+def _read(package: Package, way: Way, shape: torch.Size) -> Tensor:
+    """A tensor by its way; one of another shape is refused by name."""
+    try:
+        tensor = way.read(package.tensors)
+    except (RuntimeError, IndexError):
+        tensor = torch.zeros(0)
+    if tensor.shape != shape or tensor.dtype not in DTYPES:
+        raise UserError(
+            f"{package.where} wants {' × '.join(map(str, shape))} numbers of {_some(way.names)}, "
+            "found another shape; config and weights are of different models"
+        )
+    if not tensor.isfinite().all():
+        raise UserError(f"{package.where}: {_some(way.names)} holds numbers that are not finite; fetch it again")
+    return tensor
 
 
 def _shapes(opened: Opened) -> dict[str, torch.Size]:

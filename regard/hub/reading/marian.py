@@ -6,6 +6,7 @@ shapes, a gap, all data. Every one of these lengths is held against the size of 
 
 import mmap
 import struct
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import prod
 from pathlib import Path
@@ -140,9 +141,10 @@ class Bin(Tensors):
         for _, _, axes, _ in heads:
             shapes.append(struct.unpack_from(f"<{_within(axes, 8)}i", data, at))
             at += 4 * axes
+        often = Counter(names)
         at = _within(at + 8 + struct.unpack_from("<Q", data, at)[0], size)
         for name, (_, kind, _, length), shape in zip(names, heads, shapes, strict=True):
-            if name in names[: names.index(name)] or min(shape, default=1) < 1:
+            if often[name] > 1 or min(shape, default=1) < 1:
                 raise ValueError(f"{name} twice, or of shape {list(shape)}")
             wide = {FLOAT: 4 * prod(shape), EIGHT_BITS: prod(shape) + 4}.get(kind, prod(shape))
             _within(wide, length)

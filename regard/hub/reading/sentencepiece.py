@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from regard.errors import UserError
 
 LARGEST = 1 << 26  # bytes; those that are published have some millions
+PIECES, TRAINED, NORMALISED = 1, 2, 3  # parts of a file: its pieces; how they were learnt; what a text is made to first
 NORMAL, UNKNOWN, USERS = 1, 2, 4  # types of pieces: usual ones, that for all others, those that are always whole
 UNIGRAM = 1  # the model's type, also where none is said
 OTHERWISE = {24: "treat_whitespace_as_suffix", 35: "byte_fallback"}  # settings of its training that change what it cuts
@@ -21,10 +22,12 @@ def read_unigram(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} is too large for a list of words; name the model's own")
     try:
         model = list(_fields(path.read_bytes()))
-        pieces = [_piece(dict(_fields(value))) for key, value in model if key == 1]
-        trained = dict(_fields(next((value for key, value in model if key == 2), b"")))
-        normal = dict(_fields(next((value for key, value in model if key == 3), b"")))
-    except (ValueError, KeyError, IndexError, AttributeError, TypeError, struct.error) as error:
+        pieces = [_piece(dict(_fields(value))) for key, value in model if key == PIECES]
+        parts = dict(model)
+        if not {TRAINED, NORMALISED} <= parts.keys():
+            raise ValueError("it ends too early")
+        trained, normal = (dict(_fields(parts[part])) for part in (TRAINED, NORMALISED))
+    except (ValueError, LookupError, AttributeError, TypeError, struct.error) as error:
         raise UserError(f"{path} is no SentencePiece model ({' '.join(str(error).split())}); fetch it again") from None
     if trained.get(3, UNIGRAM) != UNIGRAM or not pieces:
         raise UserError(f"{path} is a SentencePiece model of another kind than unigram, which cannot be had exactly")

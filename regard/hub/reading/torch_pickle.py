@@ -66,6 +66,8 @@ class StateDict:
                 raise UserError(f"{path}: tensor {name} is no plain array of numbers; save it as one")
             for wrapping in WRAPPINGS:
                 name = name.removeprefix(wrapping)
+            if name in self._tensors:
+                raise UserError(f"{path} holds tensor {name} twice, once as it was wrapped; save one of them")
             self._tensors[name] = tensor.detach()
 
     def names(self) -> Iterable[str]:
