@@ -131,7 +131,7 @@ def options_of(kind: type[Command]) -> dict[str, Option]:
 def settings_of(kind: type[Settings], before: str = "") -> dict[str, Option]:
     """The settings of a recipe, with those of every section within, by name: section.key."""
     found: dict[str, Option] = {}
-    for one in fields(kind):  # type: ignore[arg-type]
+    for one in fields(kind):
         sections = [each for each in _alternatives(get_type_hints(kind)[one.name]) if _is_settings(each)]
         for section in sections:
             for name, inner in settings_of(section, f"{before}{one.name}.").items():

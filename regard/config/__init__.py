@@ -1,13 +1,19 @@
 """What a model is made of, how it is trained and what is asked of it: frozen values, checked when made. No torch."""
 
 from regard.config.model import (
+    Activation,
+    Cell,
     Classifier,
     FromRun,
+    Join,
     LanguageModel,
     ModelConfig,
+    Pooled,
+    PositionScheme,
     Reader,
     Recurrent,
     Seq2Seq,
+    Similarity,
     Tagger,
     Transducer,
     Transformer,
@@ -18,17 +24,23 @@ from regard.config.recipe import Data, Origin, Recipe, Text, Train, Where, read_
 from regard.config.settings import from_table, to_table
 
 __all__ = [
+    "Activation",
+    "Cell",
     "Classifier",
     "Data",
     "FromRun",
+    "Join",
     "LanguageModel",
     "ModelConfig",
     "Origin",
     "Pictures",
+    "Pooled",
+    "PositionScheme",
     "Reader",
     "Recipe",
     "Recurrent",
     "Seq2Seq",
+    "Similarity",
     "Tagger",
     "Text",
     "Train",

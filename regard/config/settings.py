@@ -4,7 +4,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
 from itertools import pairwise
@@ -41,12 +41,13 @@ def not_negative(default: float) -> Any:
     return field(default=default, metadata={"not negative": True})
 
 
+@dataclass(frozen=True)
 class Settings:
     """A frozen dataclass whose fields are checked against their types and limits."""
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))
-        for setting in fields(self):  # type: ignore[arg-type]
+        for setting in fields(self):
             name, value, hint, limits = setting.name, getattr(self, setting.name), hints[setting.name], setting.metadata
             if value is None and NoneType in _options(hint):
                 continue
@@ -83,7 +84,7 @@ class Settings:
 def from_table(kind: type[S], table: Mapping[str, Any], section: str = "") -> S:
     """The settings that a table spells out, the rest as by default. Errors name the section."""
     hints = get_type_hints(kind)
-    known = {setting.name: setting for setting in fields(kind)}  # type: ignore[arg-type]
+    known = {setting.name: setting for setting in fields(kind)}
     for name in table:
         if name not in known:
             close = get_close_matches(name, known, n=1)

@@ -3,7 +3,7 @@
 So a run that was stopped goes on with exactly the batches that it would have had.
 """
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -51,7 +51,8 @@ class Batch(NamedTuple):
         """The batch where the model is."""
         if device.type == "cpu":
             return self
-        return Batch(*(part.to(device) if isinstance(part, Tensor) else part for part in self))  # type: ignore[arg-type]
+        moved: dict[str, Any] = {k: v.to(device) for k, v in self._asdict().items() if isinstance(v, Tensor)}
+        return self._replace(**moved)
 
     def twice(self) -> "Batch":
         """The rows, and behind them the same rows once more; what several rows read together is there once."""

@@ -7,6 +7,7 @@ files of their own; both are read as they come.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from regard.data.examples import Captioned
@@ -36,7 +37,7 @@ def together(
                 f"image '{name}' is listed, but no line of the captions names it; check that they belong together"
             )
         path = folder / name
-        yield Captioned(name, tuple(said[name]), lambda side, path=path: read_picture(path, side))  # type: ignore[misc]
+        yield Captioned(name, tuple(said[name]), partial(read_picture, path))
 
 
 def _within(folder: Path, name: str) -> bool:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.engine.binding import Binding, ForeignState
-from regard.engine.tape import Activation, Heads, Tape, Unknown, activation_of, weights
+from regard.engine.tape import Activation, Heads, Tape, Unknown, activation_of, exactly, weights
 from regard.layers.attention import (
     Additive,
     Attention,
@@ -59,42 +59,40 @@ class Blocks:
         self._memories = self._states = 0
         self.rotation = NO_ROTATION
         self._position(layer.position, token_width)
-        blocks = list(layer.blocks)
-        if {type(block) for block in blocks} - {Block, ParallelBlock}:
+        blocks = [block for block in layer.blocks if exactly(block, Block, ParallelBlock)]
+        if len(blocks) < len(layer.blocks):
             raise Unknown("a block of another kind")
-        self._scratch(blocks)  # type: ignore[arg-type]
+        self._scratch(blocks)
         for block in blocks:
-            assert isinstance(block, Block)
             self.kept.append(self._block(block))
 
     # ---- operations
 
     def _position(self, position: Positions, token_width: int) -> None:
-        kind = type(position)
-        if kind is Normed:
-            self._position(position.inner, token_width)  # type: ignore[arg-type]
-            self.tape.norm(position.norm, self.x, self.x)  # type: ignore[arg-type]
-        elif kind is Rotary:
+        if exactly(position, Normed):
+            self._position(position.inner, token_width)
+            self.tape.norm(position.norm, self.x, self.x)
+        elif exactly(position, Rotary):
             self.rotation = self.tape.table(position.sin_cos)
-        elif kind in (Added, Concatenated):
+        elif exactly(position, Added, Concatenated):
             encoding = position.encoding
-            joined = kind is Concatenated
+            joined = isinstance(position, Concatenated)
             to = self.x + token_width * joined
-            if type(encoding) is Learned:
+            if exactly(encoding, Learned):
                 self.tape.place(encoding.table, encoding.table.shape[1], to, not joined)
-            elif type(encoding) is Sinusoid:
+            elif exactly(encoding, Sinusoid):
                 self.tape.place(encoding.sin_cos, 2 * encoding.sin_cos.number, to, not joined)
             else:
                 raise Unknown(f"positions {type(encoding).__name__}")
-        elif kind is not Positions:
-            raise Unknown(f"positions {kind.__name__}")
+        elif not exactly(position, Positions):
+            raise Unknown(f"positions {type(position).__name__}")
 
     def _scratch(self, blocks: list[Block]) -> None:
         """Columns that all blocks use one after the other, as wide as the widest needs them."""
         width = wide = narrow = 1
         for block in blocks:
-            for part in block.sublayers():
-                for name, module in part.named_children():  # type: ignore[attr-defined]
+            for part in parts_of(block):
+                for name, module in part.named_children():
                     if name in ("query", "query_key_value", "W_1"):
                         wide = max(wide, weights(module)[0].shape[0])
                     if name in ("output", "W_2"):
@@ -112,13 +110,13 @@ class Blocks:
         kept = []
         if type(block) is ParallelBlock:
             self.tape.copy(self.x, self.first, self.width)
-        for part, residual in zip(block.sublayers(), block.residuals, strict=True):
-            if type(residual) is NormBefore:
+        for part, residual in zip(parts_of(block), block.residuals, strict=True):
+            if exactly(residual, NormBefore):
                 source = self.first if type(block) is ParallelBlock else self.x
                 self.tape.norm(residual.norm, source, self.read)
-                kept.append(self._part(part, self.read))  # type: ignore[arg-type]
-            elif type(residual) is NormAfter:
-                kept.append(self._part(part, self.x))  # type: ignore[arg-type]
+                kept.append(self._part(part, self.read))
+            elif exactly(residual, NormAfter):
+                kept.append(self._part(part, self.x))
                 self.tape.norm(residual.norm, self.x, self.x)
             else:
                 raise Unknown(f"the residual path {type(residual).__name__}")
@@ -126,18 +124,16 @@ class Blocks:
 
     def _part(self, part: nn.Module, source: int) -> Remembered:
         """x + f(source), for one sublayer f."""
-        kind = type(part)
-        if kind in (SelfAttention, GroupedSelfAttention):
-            return self._self_attention(part, source)  # type: ignore[arg-type]
-        if kind in (CrossAttention, CrossAttentionByPlace):
-            return self._cross_attention(part, source)  # type: ignore[arg-type]
-        if kind is SSRU:
-            return self._ssru(part, source)  # type: ignore[arg-type]
-        if kind not in (FeedForward, GatedFeedForward):
-            raise Unknown(f"the sublayer {kind.__name__}")
-        assert isinstance(part, FeedForward)
+        if exactly(part, SelfAttention, GroupedSelfAttention):
+            return self._self_attention(part, source)
+        if exactly(part, CrossAttention, CrossAttentionByPlace):
+            return self._cross_attention(part, source)
+        if exactly(part, SSRU):
+            return self._ssru(part, source)
+        if not exactly(part, FeedForward, GatedFeedForward):
+            raise Unknown(f"the sublayer {type(part).__name__}")
         phi, inner = activation_of(part.activation), weights(part.W_2)[0].shape[1]
-        if kind is GatedFeedForward:
+        if isinstance(part, GatedFeedForward):
             self.tape.product(part.W_1, source, self.wide)
             self.tape.gate(self.wide, self.mixed, inner, phi)
             self.tape.product(part.W_2, self.mixed, self.x, adds=True)
@@ -238,6 +234,11 @@ class Blocks:
             raise ForeignState
         bound.memory(before, shape, rows)
         return before
+
+
+def parts_of(block: Block) -> list[nn.Module]:
+    """Its sublayers, in order."""
+    return [block.get_submodule(name) for name in block.parts]
 
 
 def compared(attention: Attention) -> tuple[float, Tensor | None]:

@@ -50,7 +50,7 @@ class Runner:
     def run(self, tokens: Tensor, keep: Tensor | None, bound: Binding, out: Tensor, last: bool) -> None:
         rows, steps = tokens.shape
         tokens = tokens.contiguous()
-        tables = [sin_cos.table(bound.length, self.like) for sin_cos in self.tape.tables]  # type: ignore[attr-defined]
+        tables = [sin_cos.table(bound.length, self.like) for sin_cos in self.tape.tables]
         starts, lengths = (
             array("q", [table.data_ptr() for table in tables]),
             array("q", [table.shape[0] for table in tables]),
@@ -122,9 +122,9 @@ class NativeDecoder:
         elif type(head) in (TiedHead, BiasedTiedHead):
             weight, whole = self.decoder.embedding.lookup.weight, False
             bias = head.b if isinstance(head, BiasedTiedHead) else None
-            if not isinstance(head.W, nn.Identity):
+            if isinstance(head.W, nn.Linear):
                 narrow = tape.columns(weight.shape[1])
-                tape.product(head.W, y, narrow)  # type: ignore[arg-type]
+                tape.product(head.W, y, narrow)
                 y = narrow
         else:
             raise Unknown(f"the head {type(head).__name__}")

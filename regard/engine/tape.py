@@ -8,16 +8,25 @@ import ctypes
 import weakref
 from collections.abc import Iterable
 from enum import IntEnum
+from typing import TypeGuard, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from regard.engine.library import Library
+from regard.layers.position import SinCos
 from regard.models.precision import Int8, Transposed
+
+Kind = TypeVar("Kind")
 
 
 class Unknown(Exception):
     """What of a model the native engine does not know, in words."""
+
+
+def exactly(module: object, *kinds: type[Kind]) -> TypeGuard[Kind]:
+    """Whether it is of one of these classes itself: what inherits from them may compute something else."""
+    return type(module) in kinds
 
 
 class OperationKind(IntEnum):
@@ -67,7 +76,7 @@ class Tape:
         self.library = library
         self.operations: list[Operation] = []
         self.width = 0  # of a record
-        self.tables: list[object] = []  # what gives rows of sines and cosines by position
+        self.tables: list[SinCos] = []
         self.bytes = 0  # of all weights that a step reads
         self._held: list[Tensor] = []  # what operations point to
 
@@ -86,7 +95,7 @@ class Tape:
             OperationKind.EMBED, (0, to, table.shape[1]), [len(table)], number=scale, pointers=[self._keep(table)]
         )
 
-    def place(self, table: Tensor | object, width: int, to: int, adds: bool) -> None:
+    def place(self, table: Tensor | SinCos, width: int, to: int, adds: bool) -> None:
         """Row t of a table for the token at position t: one that is trained, or sines and cosines."""
         if isinstance(table, Tensor):
             more, pointers = [len(table), 0, adds], [self._keep(table)]
@@ -94,7 +103,7 @@ class Tape:
             more, pointers = [0, self.table(table), adds], []
         self._add(OperationKind.PLACE, (0, to, width), more, pointers=pointers)
 
-    def table(self, table: object) -> int:
+    def table(self, table: SinCos) -> int:
         """The number of a table of sines and cosines."""
         if table not in self.tables:
             self.tables.append(table)
@@ -232,11 +241,9 @@ class Tape:
 
 def weights(linear: nn.Module) -> tuple[Tensor, Tensor | None, bool]:
     """W, b, and whether they are kept in 8 bits."""
-    if type(linear) not in (nn.Linear, Transposed, Int8):
+    if not isinstance(linear, nn.Linear | Transposed | Int8) or type(linear) not in (nn.Linear, Transposed, Int8):
         raise Unknown(f"the matrix {type(linear).__name__}")
-    weight, bias = linear.weight, linear.bias
-    assert isinstance(weight, Tensor)
-    return weight, bias, type(linear) is Int8  # type: ignore[return-value]
+    return linear.weight, linear.bias, type(linear) is Int8
 
 
 def activation_of(module: nn.Module) -> Activation:

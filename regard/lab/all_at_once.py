@@ -1,6 +1,7 @@
 """Training is parallel: all positions at once give what one after the other gives, in less time."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -21,8 +22,8 @@ def measure(room: Room) -> Numbers:
     for name, layer in (("attention", blocks(width, layers, 4)), ("LSTM", cells("lstm", 2 * width))):
         model = build(LanguageModel(layer), 50).eval()
         tokens = torch.randint(50, (1, max(LENGTHS)), generator=room.random())
-        once = [1000 * seconds(lambda m=model, t=tokens[:, :n]: at_once(m, t)) for n in LENGTHS]  # type: ignore[misc]
-        steps = [1000 * seconds(lambda m=model, t=tokens[:, :n]: by_steps(m, t), 3) for n in LENGTHS]  # type: ignore[misc]
+        once = [1000 * seconds(partial(at_once, model, tokens[:, :n])) for n in LENGTHS]
+        steps = [1000 * seconds(partial(by_steps, model, tokens[:, :n]), 3) for n in LENGTHS]
         numbers["milliseconds"] |= {f"{name}, all at once": once, f"{name}, one by one": steps}
         numbers[f"{name}: ratio of times at 256, one by one to all at once"] = steps[-1] / once[-1]
         exact = model.double()

@@ -1,6 +1,7 @@
 """Test time is sequential, and the KV cache makes each step cheap: one token's cost with and without it."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -24,8 +25,8 @@ def measure(room: Room) -> Numbers:
     for length in LENGTHS:
         past, new = tokens[:, : length - 1], tokens[:, length - 1]
         state = read(model, past)
-        cached.append(1000 * seconds(lambda t=new, s=state: step(model, t, s), 30))  # type: ignore[misc]
-        again.append(1000 * seconds(lambda t=tokens[:, :length]: afresh(model, t), 7))  # type: ignore[misc]
+        cached.append(1000 * seconds(partial(step, model, new, state), 30))
+        again.append(1000 * seconds(partial(afresh, model, tokens[:, :length]), 7))
         worst = max(worst, float((step(model, new, state) - afresh(model, tokens[:, :length])).abs().max()))
     return {
         "lengths": list(LENGTHS),

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise
 from random import Random
 from statistics import mean
-from typing import Any, Literal
+from typing import Any
 
-from regard.config import Data, ModelConfig, Recipe, Recurrent, Text, Train, Transformer, Where
+from regard.config import Cell, Data, ModelConfig, PositionScheme, Recipe, Recurrent, Text, Train, Transformer, Where
 from regard.data.examples import Split
 from regard.lab.claim import Numbers
 from regard.look.pictures.style import INK, LINES
@@ -46,14 +46,14 @@ def recipe(
     return Recipe(Data(where), model=model, text=text, train=train)
 
 
-def cells(kind: Literal["rnn", "lstm", "gru"], width: int, *, both_ways: bool = False) -> Recurrent:
+def cells(kind: Cell, width: int, *, both_ways: bool = False) -> Recurrent:
     """One recurrent layer, with nothing dropped: what is learnt here is a rule, and there is no end of examples."""
     return Recurrent(kind, width=width, layers=1, dropout=0.0, bidirectional=both_ways)
 
 
-def blocks(width: int, layers: int, heads: int, positions: str = "rotary") -> Transformer:
+def blocks(width: int, layers: int, heads: int, positions: PositionScheme = "rotary") -> Transformer:
     """Transformer blocks, with nothing dropped."""
-    return Transformer(width=width, layers=layers, heads=heads, positions=positions, dropout=0.0)  # type: ignore[arg-type]
+    return Transformer(width=width, layers=layers, heads=heads, positions=positions, dropout=0.0)
 
 
 def held_out(run: Run, figure: str = "loss") -> float:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from regard.config import Seq2Seq
+from regard.config import Seq2Seq, Similarity
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import cells, draw_lines, held_out, recipe, translated
 from regard.lab.room import Room
 from regard.models.count import count
 
 LENGTH = 8
+KINDS: tuple[tuple[str, Similarity, int], ...] = (("inputs for both", "dot", 4), ("keys of their own", "bilinear", 0))
 
 
 def measure(room: Room) -> Numbers:
@@ -19,9 +20,9 @@ def measure(room: Room) -> Numbers:
     file = room.file("asked.tsv", (f"{source}\t{target}" for source, target in rows[200:]))
     width, steps = room.by_effort((48, 500), (128, 3000))
     numbers: Numbers = {"loss": {}}
-    for name, kind, wider in (("inputs for both", "dot", 4), ("keys of their own", "bilinear", 0)):
+    for name, kind, wider in KINDS:
         encoder, decoder = cells("gru", width + wider, both_ways=True), cells("gru", width + wider)
-        run = room.train(kind, recipe(file, Seq2Seq(encoder, decoder, similarity=kind), steps))  # type: ignore[arg-type]
+        run = room.train(kind, recipe(file, Seq2Seq(encoder, decoder, similarity=kind), steps))
         looks = [entry for entry in run.folder.read_log() if "held_out" in entry]
         numbers["updates"] = [entry["step"] for entry in looks]
         numbers["loss"][name] = [entry["held_out"]["loss"] for entry in looks]

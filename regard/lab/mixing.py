@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from regard.config import Classifier
+from regard.config import Classifier, Pooled
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import cells, classified, draw_lines, marked, recipe
 from regard.lab.room import Room
@@ -15,7 +15,7 @@ from regard.look.trace import trace
 from regard.models.model import Source
 from regard.special import START
 
-MIXINGS = {"attention": "attention", "uniform": "mean", "last state": "stop"}
+MIXINGS: dict[str, Pooled] = {"attention": "attention", "uniform": "mean", "last state": "stop"}
 LENGTH = 24
 DISTANCES = (2, 6, 10, 14, 18, 22)
 
@@ -27,7 +27,7 @@ def measure(room: Room) -> Numbers:
     width, steps = room.by_effort((32, 300), (128, 2000))
     numbers: Numbers = {"distances": list(DISTANCES), "right": {}}
     for name, pooling in MIXINGS.items():
-        run = room.train(pooling, recipe(file, Classifier(cells("rnn", width), pooling), steps, batch=2500))  # type: ignore[arg-type]
+        run = room.train(pooling, recipe(file, Classifier(cells("rnn", width), pooling), steps, batch=2500))
         right = [classified(run, [marked(random, far, LENGTH) for _ in range(100)]) for far in DISTANCES]
         numbers["right"][name] = right
         numbers[f"accuracy, {name}"] = sum(right) / len(right)

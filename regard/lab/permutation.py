@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from regard.config import Classifier, Tagger
+from regard.config import Classifier, PositionScheme, Tagger
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import blocks, by_doubling, classified, draw_bars, draw_lines, letters, recipe
 from regard.lab.room import Room
@@ -15,12 +15,13 @@ from regard.models.build import build
 from regard.models.model import Source
 
 LENGTHS = (4, 16, 64)
+SCHEMES: tuple[PositionScheme, ...] = ("none", "sinusoid", "rotary")
 TASKS = {"count": "which is\nmore?", "order": "which is\nfirst?"}
 
 
 def measure(room: Room) -> Numbers:
     numbers: Numbers = {"lengths": list(LENGTHS), "differences": {}}
-    for positions in ("none", "sinusoid", "rotary"):
+    for positions in SCHEMES:
         worst = [difference(room, positions, length) for length in LENGTHS]
         numbers["differences"][f"positions: {positions}"] = worst
         numbers[f"largest difference, positions {positions}"] = max(worst)
@@ -28,14 +29,14 @@ def measure(room: Room) -> Numbers:
     for task in TASKS:
         rows = [example(random, task) for _ in range(7000)]
         file = room.file(f"{task}.tsv", (f"{label}\t{text}" for label, text in rows[1000:]))
-        for positions in ("none", "sinusoid"):
+        for positions in SCHEMES[:2]:
             model = Classifier(blocks(*room.by_effort((32, 2, 2), (64, 4, 4)), positions), pooling="mean")
             run = room.train(f"{task} {positions}", recipe(file, model, room.by_effort(200, 1000), batch=2000))
             numbers[f"accuracy, {task}, positions {positions}"] = classified(run, rows[:1000])
     return numbers
 
 
-def difference(room: Room, positions: str, length: int) -> float:
+def difference(room: Room, positions: PositionScheme, length: int) -> float:
     """The largest difference between permuting before and after, in float64."""
     model = build(Tagger(blocks(64, 2, 4, positions)), 10, 50).double().eval()
     tokens = torch.randint(50, (8, length), generator=room.random())

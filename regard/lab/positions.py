@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from regard.config import Tagger, Transformer
+from regard.config import Join, PositionScheme, Tagger, Transformer
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import draw_lines, letters, looked_up, recipe, tagged, tags_right
 from regard.lab.room import Room
@@ -12,7 +12,7 @@ from regard.look.pictures.style import FAINT, GREY
 
 LONGEST = 12
 LENGTHS = (6, 12, 18, 24, 36)
-SCHEMES = {
+SCHEMES: dict[str, tuple[PositionScheme, Join]] = {
     "none": ("none", "add"),
     "learned, added": ("learned", "add"),
     "learned, concatenated": ("learned", "concatenate"),
@@ -29,7 +29,7 @@ def measure(room: Room) -> Numbers:
     numbers: Numbers = {"lengths": list(LENGTHS), "right": {}}
     for name, (positions, join) in SCHEMES.items():
         encoder = Transformer(
-            width=width, layers=layers, heads=2, positions=positions, join=join, longest=64, dropout=0.0  # type: ignore[arg-type]
+            width=width, layers=layers, heads=2, positions=positions, join=join, longest=64, dropout=0.0
         )  # fmt: skip
         run = room.train(f"{positions} {join}", recipe(file, Tagger(encoder), steps, rate=0.006))
         right = [tags_right(run, [sentence(random, length) for _ in range(40)]) for length in LENGTHS]

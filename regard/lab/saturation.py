@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.autograd.functional import jacobian
 
-from regard.config import Tagger, Transformer
+from regard.config import Similarity, Tagger, Transformer
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import by_doubling, curve, draw_lines, held_out, letters, looked_up, recipe, tagged
 from regard.lab.room import Room
@@ -16,7 +16,7 @@ from regard.layers.attention import similarity
 
 WIDTHS = (4, 16, 64, 256, 1024)
 KEYS, DRAWS = 32, 200
-KINDS = {"q·k": "dot", "q·k/√D": "scaled"}
+KINDS: dict[str, Similarity] = {"q·k": "dot", "q·k/√D": "scaled"}
 
 
 def measure(room: Room) -> Numbers:
@@ -31,7 +31,7 @@ def measure(room: Room) -> Numbers:
     file = room.file("shift.tsv", tagged((row, looked_up(row, [1])) for row in rows))
     width, steps = room.by_effort((512, 200), (1024, 1000))
     for name, kind in KINDS.items():
-        encoder = Transformer(width=64, layers=1, heads=1, key_width=width, similarity=kind, dropout=0.0)  # type: ignore[arg-type]
+        encoder = Transformer(width=64, layers=1, heads=1, key_width=width, similarity=kind, dropout=0.0)
         run = room.train(kind, recipe(file, Tagger(encoder), steps, rate=0.002))
         numbers["steps"], numbers["loss"][name] = curve(run)
         numbers[f"held-out loss, {name}"] = held_out(run)

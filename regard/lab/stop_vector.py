@@ -12,7 +12,9 @@ from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import blocks, classified, draw_bars, marked, recipe
 from regard.lab.room import Room
 from regard.look.pictures.style import GREY
-from regard.models.model import Source
+from regard.models import classifier as models
+from regard.models.encoder import Encoder
+from regard.models.model import Model, Source
 from regard.runs import Run
 from regard.special import STOP
 
@@ -45,11 +47,16 @@ def measure(room: Room) -> Numbers:
     return numbers
 
 
+def encoder_of(model: Model) -> Encoder:
+    assert isinstance(model, models.Classifier)
+    return model.encoder
+
+
 @torch.no_grad()
 def read(run: Run, rows: Sequence[tuple[str, str]], room: Room) -> dict[str, Tensor]:
     """What stands for each text, (N, D), in several ways."""
     tokens = torch.tensor([[*run.source_tokenizer.encode(text), STOP] for _, text in rows])
-    encoded, new = (model.encoder(Source(tokens)) for model in (run.model, run.new_model().eval()))  # type: ignore[operator]
+    encoded, new = (encoder_of(model)(Source(tokens)) for model in (run.model, run.new_model().eval()))
     return {
         "stop": encoded.summary,
         "mean": encoded.vectors.mean(1),

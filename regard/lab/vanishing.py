@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.config import Classifier
+from regard.config import Cell, Classifier
 from regard.lab.claim import Claim, Mark, Numbers
 from regard.lab.common import cells, classified, draw_lines, letters, recipe
 from regard.lab.room import Room
@@ -19,7 +19,7 @@ from regard.special import START, STOP
 
 GAPS = (2, 6, 10, 14, 18, 22)
 BACK = 20
-KINDS = {"vanilla RNN": "rnn", "LSTM": "lstm"}
+KINDS: dict[str, Cell] = {"vanilla RNN": "rnn", "LSTM": "lstm"}
 
 
 def measure(room: Room) -> Numbers:
@@ -29,7 +29,7 @@ def measure(room: Room) -> Numbers:
     numbers: Numbers = {"back": list(range(BACK + 1)), "gaps": list(GAPS), "gradient": {}, "recall": {}}
     asked = [example(random, 24) for _ in range(50)]
     for name, kind in KINDS.items():
-        run = room.train(kind, recipe(file, Classifier(cells(kind, width), "stop"), steps, batch=2500))  # type: ignore[arg-type]
+        run = room.train(kind, recipe(file, Classifier(cells(kind, width), "stop"), steps, batch=2500))
         recall = [classified(run, [example(random, gap) for _ in range(100)]) for gap in GAPS]
         numbers["recall"][name] = recall
         numbers[f"recall over 22, {name}"] = recall[-1]

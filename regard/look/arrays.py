@@ -13,8 +13,8 @@ from regard.layers.tap import layer_of
 from regard.look.record import GROUPS, Record
 
 if TYPE_CHECKING:
-    from pandas import DataFrame  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    from xarray import DataArray  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from pandas import DataFrame
+    from xarray import DataArray
 
 DIMS = ("layer", "head", "target", "source")
 

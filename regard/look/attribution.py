@@ -32,7 +32,7 @@ def value_norms(model: Model, record: Record, path: str) -> Float[Tensor, "H T S
         tokens, state = asked(model, record)
         model(tokens[:, : len(record.top.tokens)], state)
     weights, values = seen[path][0], seen[f"{layer}.values"][0]  # (H, T, S), (H, S, L)
-    output: Callable[[Tensor], Tensor] = model.get_submodule(layer).output  # type: ignore[assignment]
+    output: Callable[[Tensor], Tensor] = model.get_submodule(f"{layer}.output")
     heads, positions, width = values.shape
     alone = values.new_zeros(heads, positions, heads, width)  # each head's values with zeros for the other heads'
     alone[range(heads), :, range(heads)] = values

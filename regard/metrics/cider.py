@@ -58,5 +58,5 @@ def _length(grams: Grams) -> int:
     return sum(number for gram, number in grams.items() if len(gram) == 1)
 
 
-_tokenizer = Tokenizer13a()  # type: ignore[no-untyped-call]
+_tokenizer = Tokenizer13a()
 SIGNATURE = f"CIDEr-D|n:{LONGEST}|sigma:{SPREAD:g}|case:lc|tok:13a|stem:no|idf:these references"

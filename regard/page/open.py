@@ -52,7 +52,7 @@ def show(run: Run, *others: Run | str, text: str = "", story: str = "") -> Any:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = address_of(server, text or asked, told[0].name if told else "")
     if in_notebook():
-        from IPython.display import IFrame  # type: ignore[import-not-found,unused-ignore]
+        from IPython.display import IFrame
 
         return IFrame(address, width="100%", height=FRAME)
     webbrowser.open(address)

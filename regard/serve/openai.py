@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from starlette.requests import Request
@@ -272,7 +273,8 @@ async def embeddings(request: Request) -> Response:
 
     def asking() -> Any:
         for text in texts:
-            yield (yield Compute(lambda text=text: served.run.embed([text])[0].tolist()))  # type: ignore[misc]
+            vectors = yield Compute(partial(served.run.embed, [text]))
+            yield vectors[0].tolist()
 
     vectors = await until_gone(request, _listed(served, asking()))
     if asked.dimensions not in (None, len(vectors[0])):
@@ -344,7 +346,7 @@ async def _heard(served: Served, chosen: Chosen) -> AsyncIterator[Any]:
                 served.metrics.count("generation_tokens_total", served.label, said.tokens)
             yield said
     finally:
-        await talk.aclose()  # type: ignore[attr-defined]
+        await talk.aclose()
 
 
 async def _chunks(

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -75,7 +75,7 @@ class Served:
             with suppress(RuntimeError):  # the loop has ended, and nobody waits
                 self.loop.call_soon_threadsafe(_delivered, mail)
 
-    async def said(self, asking: Asking, rows: int = 1) -> AsyncIterator[Any]:
+    async def said(self, asking: Asking, rows: int = 1) -> AsyncGenerator[Any]:
         """What a search says. Whoever stops listening ends it."""
         self.loop = asyncio.get_running_loop()
         box: asyncio.Queue[Any] = asyncio.Queue()

@@ -91,7 +91,8 @@ class Drained(uvicorn.Server):
         await super().startup(sockets)
 
     def _begin(self) -> None:
-        self.config.app.state.draining = True  # type: ignore[union-attr]
+        assert isinstance(self.config.app, Starlette)
+        self.config.app.state.draining = True
         self._drain = asyncio.ensure_future(self._close())
 
     async def _close(self) -> None:

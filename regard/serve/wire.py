@@ -4,11 +4,14 @@ import json
 import math
 from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from regard.config.settings import meanings
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 
 
 class Declined(Exception):
@@ -36,7 +39,7 @@ def read(kind: type[T], data: object) -> T:
     """An object of JSON as a value; a field that is missing, unknown or of another kind is named."""
     if not isinstance(data, dict):
         raise Declined(400, f"the body must be a JSON object, found {_kind(data)}")
-    hints, known = get_type_hints(kind), {one.name: one for one in fields(kind)}  # type: ignore[arg-type]
+    hints, known = get_type_hints(kind), {one.name: one for one in fields(kind)}
     found = {}
     for name, value in data.items():
         if name not in known:
@@ -73,8 +76,8 @@ def _fitted(value: Any, hint: Any) -> Any:
         return {key: _fitted(each, inside[1]) for key, each in value.items()}
     if origin is Literal and isinstance(value, str) and value in inside:
         return value
-    if is_dataclass(hint) and isinstance(value, dict):
-        return read(hint, value)  # type: ignore[arg-type]
+    if isinstance(hint, type) and is_dataclass(hint) and isinstance(value, dict):
+        return read(hint, value)
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         if abs(value) < 1e300 and math.isfinite(value):
             return float(value)
@@ -97,8 +100,8 @@ def schema(hint: Any) -> dict[str, Any]:
         return {"type": "object", "additionalProperties": schema(inside[1])}
     if origin is Literal:
         return {"type": "string", "enum": list(inside)}
-    if is_dataclass(hint):
-        hints, told = get_type_hints(hint), meanings(hint)  # type: ignore[arg-type]
+    if isinstance(hint, type) and is_dataclass(hint):
+        hints, told = get_type_hints(hint), meanings(hint)
         properties = {}
         for one in fields(hint):
             properties[one.name] = schema(hints[one.name])

@@ -6,9 +6,9 @@ layer and no [model] section, and only for what the recipe leaves open. What eac
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from regard.config import Recurrent, Transformer
+from regard.config import Cell, Recurrent, Transformer
 
 LITTLE = 1_000_000
 USUAL = 4096  # tokens in one update
@@ -34,7 +34,11 @@ class Amount(NamedTuple):
 
     def recurrent(self, kind: str) -> Recurrent:
         layers, width, dropout = self.cells
-        return Recurrent(kind, width=width, layers=layers, dropout=dropout)  # type: ignore[arg-type]
+        return Recurrent(cast(Cell, kind), width=width, layers=layers, dropout=dropout)  # which refuses another
+
+    def stack(self, layer: str) -> Recurrent | Transformer:
+        """Of the kind of layer that is named."""
+        return self.transformer() if layer == "transformer" else self.recurrent(layer)
 
     def learning(self, kind: str) -> tuple[int, float]:
         """Batch and smoothing for a kind of layer."""

@@ -166,9 +166,7 @@ class CaptionsTask(Task):
         return isinstance(model, Seq2Seq) and isinstance(model.encoder, Vision)
 
     def default_model(self, layer: str, tokens: int) -> ModelConfig:
-        found = self.amount(tokens)
-        decoder = found.transformer() if layer == "transformer" else found.recurrent(layer)
-        return Seq2Seq(Vision(stages=4, width=128), decoder)
+        return Seq2Seq(Vision(stages=4, width=128), self.amount(tokens).stack(layer))
 
     def batches(self, train: tuple[Any, ...], settings: Train, carry: bool) -> Batches:
         album, target = train

@@ -152,8 +152,7 @@ class TextTask(Task):
         return isinstance(model, LanguageModel)
 
     def default_model(self, layer: str, tokens: int) -> ModelConfig:
-        found = self.amount(tokens)
-        return LanguageModel(found.transformer() if layer == "transformer" else found.recurrent(layer))
+        return LanguageModel(self.amount(tokens).stack(layer))
 
     def batches(self, train: tuple[Any, ...], settings: Train, carry: bool) -> Batches:
         rows = max(1, settings.batch // settings.length)

@@ -19,7 +19,7 @@ class Lower(Tokenizer):
         super().__init__(())
         self.inner = inner
         self._bytes = inner._bytes
-        self.spells = inner.spells  # type: ignore[misc]  # as that one does
+        self.spells = inner.spells
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:

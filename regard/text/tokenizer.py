@@ -19,7 +19,7 @@ class Tokenizer(ABC):
     """Whether a capital is another letter than the small one."""
     begin: bool = False
     """Whether a text begins with the start token, as [CLS] stands before it."""
-    spells: ClassVar[bool] = True
+    spells: bool = True
     """Whether it can write any text: one that cannot is not charged for what it leaves out."""
 
     def __init__(self, tokens: Iterable[bytes]) -> None:

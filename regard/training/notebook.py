@@ -44,13 +44,13 @@ class NotebookReport(Report):
         self._draw()
 
     def _draw(self) -> None:
-        from IPython.display import HTML, display  # type: ignore[import-not-found,unused-ignore]
+        from IPython.display import HTML, display
 
         self._drawn = self.clock()
         said = "".join(f'<div style="white-space: pre-wrap">{escape(line)}</div>' for line in self._lines)
         text = f"<div>{said}<div>{self._now}</div><div>{escape(self._held)}</div></div>"
-        block = HTML(text)  # type: ignore[no-untyped-call,unused-ignore]
+        block = HTML(text)
         if self._shown is None:
-            self._shown = display(block, display_id=True)  # type: ignore[no-untyped-call,unused-ignore]
+            self._shown = display(block, display_id=True)
         else:
             self._shown.update(block)

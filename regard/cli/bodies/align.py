@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rich.table import Table
 
@@ -13,7 +13,7 @@ from regard.cli.command import STANDARD
 from regard.cli.commands.align import AlignCommand
 from regard.cli.lines import output_to, read_lines
 from regard.cli.screen import console, is_bounded, whole
-from regard.data.corpora.phrases import LONGEST, phrases
+from regard.data.corpora.phrases import LONGEST, Language, phrases
 from regard.decode.translate import Alignment
 from regard.errors import UserError, counted, unknown
 from regard.look.align.against_gold import AgainstGold, HeadRow, Judged, Segmented, against_gold, with_both
@@ -183,7 +183,7 @@ def _built_in(name: str, number: int) -> Iterator[Judged]:
     """Phrases of the part that nobody trains on."""
     match = BUILT_IN.fullmatch(name)
     assert match is not None
-    drawn = phrases(match[2], "test", longest=SHORT if match[1] else LONGEST)  # type: ignore[arg-type]
+    drawn = phrases(cast(Language, match[2]), "test", longest=SHORT if match[1] else LONGEST)
     for one in islice(drawn, number):
         sure = frozenset(one.alignment)
         yield Segmented(one.source, one.source_words), Segmented(one.target, one.target_words), Gold(sure, sure)

@@ -183,10 +183,11 @@ def _two(relation: str, across: float, draw: Callable[[], float]) -> tuple[Group
         sizes = _one_of(("large", "small"), draw), _one_of(("large", "small"), draw)
         if (sizes[0], first, shapes[0]) == (sizes[1], second, shapes[1]):
             sizes = ("large", "small")  # two alike would have to be called two
-        return tuple(  # type: ignore[return-value]
+        above, below = (
             Group(size, colour, shape, ((across, y),))
             for size, colour, shape, y in zip(sizes, (first, second), shapes, heights, strict=True)
         )
+        return above, below
     if first == second:
         second = tuple(COLOURS)[(tuple(COLOURS).index(first) + 1) % len(COLOURS)]
     down = LARGE + 2 + draw() * (SIDE - 2 * LARGE - 4)

@@ -1,8 +1,7 @@
 """What activations are called elsewhere."""
 
-from typing import Literal
+from regard.config import Activation
 
-Activation = Literal["gelu", "gelu-tanh", "relu", "silu"]
 ACTIVATIONS: dict[str, Activation] = {
     "gelu": "gelu",
     "gelu_new": "gelu-tanh",

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-from regard.config import Seq2Seq, Transformer
+from regard.config import Activation, Seq2Seq, Transformer
 from regard.errors import UserError
 from regard.hub.opened import Opened, Ways, embedding, never_said
 from regard.hub.package import Facts, Package
 from regard.hub.tokens import made
 from regard.hub.ways import ByHead, Flat, Named, NeverSaid, Ordered, Turned, Way
 
-ACTIVATIONS = {"relu": "relu", "swish": "silu", "gelu": "gelu"}
+ACTIVATIONS: dict[str, Activation] = {"relu": "relu", "swish": "silu", "gelu": "gelu"}
 ALONE: dict[str, tuple[Any, ...]] = {  # what would change a score, and what it must be
     "type": ("transformer",), "transformer-preprocess": ("", None), "transformer-postprocess": ("dan",),
     "transformer-postprocess-top": ("", None), "transformer-postprocess-emb": ("d", "", None),
@@ -42,7 +42,7 @@ def opened(package: Package) -> Opened:
         sinusoid_base=10000.0 ** (width / 2 / (width / 2 - 1)),
         norm_place="after",
         norm_epsilon=EPSILON,
-        activation=facts.choice("transformer-ffn-activation", ACTIVATIONS, "relu"),  # type: ignore[arg-type]
+        activation=facts.choice("transformer-ffn-activation", ACTIVATIONS, "relu"),
         dropout=0.0,
     )
     recurrent = facts.values.get("transformer-decoder-autoreg") == "rnn"

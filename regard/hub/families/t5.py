@@ -2,8 +2,8 @@
 
 from math import sqrt
 
-from regard.config import Seq2Seq, Transformer
-from regard.hub.families.activations import ACTIVATIONS, Activation
+from regard.config import Activation, Seq2Seq, Transformer
+from regard.hub.families.activations import ACTIVATIONS
 from regard.hub.opened import Opened, Ways, embedding, tied, untied
 from regard.hub.package import Package
 from regard.hub.tokens import for_translating

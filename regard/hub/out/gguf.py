@@ -14,6 +14,7 @@ from regard.hub.out.hf_classes import ADDED
 from regard.hub.out.home import Home, nearest, stacks_of
 from regard.hub.out.plain import Affine, Attending, PlainStack, plain, plain_head, without_bias
 from regard.hub.out.target import ComparedRow, Target
+from regard.models.decoder import Decoder
 from regard.runs import Run
 
 FILE = "model.gguf"
@@ -48,8 +49,8 @@ class GGUF(Target):
         tokens, model = tokens_of(run.tokenizer), run.trained_model()
         home = nearest([home for home, _ in HOMES], shape)
         write = next(made for one, made in HOMES if one is home)
-        stack = plain(model)  # type: ignore[arg-type]
-        head = plain_head(model)  # type: ignore[arg-type]
+        assert isinstance(model, Decoder)
+        stack, head = plain(model), plain_head(model)
         rows = torch.tensor(tokens.rows)
         bias = None if head.bias is None else head.bias[rows]
         written = write(stack._replace(tokens=stack.tokens[rows]), Affine(head.weight[rows], bias), shape)

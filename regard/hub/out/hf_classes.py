@@ -142,7 +142,7 @@ def blenderbot(model: EncoderDecoder, encoder: Transformer, decoder: Transformer
     rows = min(len(tensors[name]) for name in names)
     tensors |= {name: tensors[name][:rows] for name in names}
     for side, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
-        last = plain(stack).last  # type: ignore[arg-type]
+        last = plain(stack).last
         assert last is not None
         tensors |= _named(f"model.{side}.layer_norm", last)
     more = {"vocab_size": size, "max_position_embeddings": rows, "forced_eos_token_id": None}
@@ -165,7 +165,7 @@ def _of_two(model: EncoderDecoder, encoder: Transformer, decoder: Transformer, c
         "activation_function": ACTIVATIONS[encoder.activation],
     }
     for side, shape, half in (("encoder", encoder, model.encoder), ("decoder", decoder, model.decoder)):
-        stack = plain(half)  # type: ignore[arg-type]
+        stack = plain(half)
         at = f"model.{side}"
         tensors |= {f"{at}.embed_tokens.weight": stack.tokens, f"{at}.embed_positions.weight": stack.positions}
         settings |= {f"{side}_layers": shape.layers, f"{side}_attention_heads": shape.heads}

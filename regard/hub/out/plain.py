@@ -54,8 +54,9 @@ class PlainStack(NamedTuple):
 
 
 @torch.no_grad()
-def plain(side: Encoder | Decoder) -> PlainStack:
+def plain(side: nn.Module) -> PlainStack:
     """What an encoder or a decoder of Transformer blocks computes with."""
+    assert isinstance(side, Encoder | Decoder)
     layer: Any = side.layer
     table = side.embedding.lookup.weight
     width = layer.blocks[0].self_attention.output.out_features

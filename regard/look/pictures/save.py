@@ -60,7 +60,8 @@ def _npz(view: View, path: Path, paper: Paper) -> None:
     with path.open("wb") as file:
         arrays = {name: np.asarray(value) for name, value in view.numbers().items()}
         arrays |= {"made_by": np.asarray(paper.made_by)} if paper.made_by else {}
-        np.savez_compressed(file, **arrays, note=np.asarray(f"{view.title}: {HONEST}"))  # type: ignore[arg-type]
+        arrays["note"] = np.asarray(f"{view.title}: {HONEST}")
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def _few(view: View) -> None:
