@@ -1,5 +1,6 @@
 """Every test runs with the shapes in the signatures of these rooms checked at each call (but see shapes.py)."""
 
+import gc
 import os
 import signal
 
@@ -10,16 +11,28 @@ from jaxtyping import install_import_hook
 
 # What these assert is told in full, as in a test.
 pytest.register_assert_rewrite("asking", "asserting", "reading", "refusals", "tabs", "trainings", "typed")
-install_import_hook(["regard.layers", "regard.models", "regard.look"], "beartype.beartype")
+install_import_hook(["regard.layers", "regard.models", "regard.look"], "shapes.whole")
 # Not stream and write: wrapped, their generators are none to torch, and would run outside the mode that it sets.
 DECODE = ("batches", "beam", "caption", "choose", "constraints", "label", "probability", "rules", "score", "translate")
 install_import_hook(["regard.data", *(f"regard.decode.{name}" for name in DECODE)], "shapes.arrays")
+
+from shapes import once_for_each_model  # noqa: E402: behind the hooks
+
+from regard.training.loop import Training  # noqa: E402
+
+Training.to_the_end = once_for_each_model(Training.to_the_end)
 
 # Ctrl-C is heeded, here and in every child, also where it would be ignored: with tests in the background (nohup).
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.pop("COLUMNS", None)  # how wide tables are is no matter of who runs the tests, and xdist sets it
 hypothesis.settings.register_profile("regard", deadline=None, max_examples=8, derandomize=True, database=None)
 hypothesis.settings.load_profile("regard")
+
+
+def pytest_collection_finish():
+    """What is there by now stays to the end: looking through it for garbage, again and again, takes its time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

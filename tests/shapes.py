@@ -1,15 +1,22 @@
 """Shapes in signatures are checked at each call, which takes longer than a tiny model does to compute."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, get_args
 
 from beartype import beartype
 from jaxtyping import AbstractArray, config
 
 
+def whole(function: Callable) -> Callable:
+    """Checks every type. A function within another is made anew at each call, and a check of it takes a millisecond."""
+    return function if "<locals>" in function.__qualname__ else beartype(function)
+
+
 def arrays(function: Callable) -> Callable:
     """Checks arrays alone: where numpy's numbers and rows pass for Python's own, other types are mypy's to judge."""
+    if "<locals>" in function.__qualname__:
+        return function
     function.__annotations__ = {name: hint for name, hint in function.__annotations__.items() if _of_arrays(hint)}
     return beartype(function)
 
@@ -21,8 +28,22 @@ def _of_arrays(hint: Any) -> bool:
 @contextmanager
 def unchecked() -> Iterator[None]:
     """Without it: for what makes calls by the thousand whose like is checked elsewhere. A block or a function."""
+    before = config.jaxtyping_disable
     config.update("jaxtyping_disable", True)
     try:
         yield
     finally:
-        config.update("jaxtyping_disable", False)
+        config.update("jaxtyping_disable", before)
+
+
+def once_for_each_model(training: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Trainings make calls by the thousand: those of a model's first one are checked, in each process that tests."""
+    seen = set()
+
+    def checked_once(self: Any) -> None:
+        kind = self.run.model_config
+        with unchecked() if kind in seen else nullcontext():
+            seen.add(kind)
+            training(self)
+
+    return checked_once

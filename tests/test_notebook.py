@@ -14,8 +14,12 @@ few = {"train.steps": 12, "train.batch": 100, "train.evaluate": 6, "text.kind": 
 run = regard.train(pairs, "rnn", "runs/swap", settings=few)
 """
 STOPPED = """
-import os, signal, threading
-threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+import os, pathlib, signal, threading, time
+def press():
+    while not pathlib.Path("runs/long/log.jsonl").exists():
+        time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press).start()
 regard.train(pairs, "rnn", "runs/long", settings={**few, "train.steps": 100_000})
 """
 

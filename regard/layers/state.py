@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -302,13 +303,13 @@ def _rebuilt(state: tuple[State, ...], parts: Iterable[State]) -> tuple[State, .
 def leaves(state: State) -> list[Tensor]:
     """Every tensor of a state, in order."""
     found: list[Tensor] = []
-
-    def note(leaf: Tensor) -> Tensor:
-        found.append(leaf)
-        return leaf
-
-    map_state(note, state)
+    map_state(partial(_noted, found), state)
     return found
+
+
+def _noted(found: list[Tensor], leaf: Tensor) -> Tensor:
+    found.append(leaf)
+    return leaf
 
 
 def like(template: State, tensors: list[Tensor]) -> State:

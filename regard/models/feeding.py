@@ -4,6 +4,7 @@ So whoever computes may be one model, or a server that answers many searches at 
 """
 
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from jaxtyping import Bool, Int
@@ -65,18 +66,18 @@ def relayed(
 
 def answered(model: Model, search: Generator[Any, Any, Result]) -> Generator[Any, None, Result]:
     """What a search says besides, with one model to answer it; its result is handed back."""
+    return (yield from relayed(search, partial(_reply, model)))
 
-    def reply(said: Any) -> Generator[Any, None, Any]:
-        if isinstance(said, Feed):
-            return fed(model, said)
-        if isinstance(said, Read):
-            return model.start(said.source, said.rows)
-        if isinstance(said, Compute):
-            return said.compute()
-        yield said
-        return None
 
-    return (yield from relayed(search, reply))
+def _reply(model: Model, said: Any) -> Generator[Any, None, Any]:
+    if isinstance(said, Feed):
+        return fed(model, said)
+    if isinstance(said, Read):
+        return model.start(said.source, said.rows)
+    if isinstance(said, Compute):
+        return said.compute()
+    yield said
+    return None
 
 
 def found_by(model: Model, search: Generator[Any, Any, Result]) -> Result:

@@ -58,7 +58,8 @@ def train(recipe: Recipe | None, path: Path, report: Report | None = None) -> Ru
         with training.stop.heard(training.say_that_it_stops):
             training.to_the_end()
         del training  # what joins the processes must go before they part, or one waits for the other for ever
-        gc.collect()  # also what refers to itself, as modules that are shared out do
+        if ours.size > 1:
+            gc.collect()  # also what refers to itself, as modules that are shared out do
         return run
 
 

@@ -1,19 +1,25 @@
-"""One process or many: the same training, with the rows of each batch shared out."""
+"""One process or many: the same training, with the rows of each batch shared out.
+
+What torch has for shared-out tensors takes half a second to import: it is, where something is shared out.
+"""
 
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, TypeGuard
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.fsdp import FSDPModule, fully_shard
-from torch.distributed.tensor import DTensor, distribute_tensor
 
 from regard.errors import UserError
+
+if TYPE_CHECKING:
+    from torch.distributed.device_mesh import DeviceMesh
+    from torch.distributed.fsdp import FSDPModule
+    from torch.distributed.tensor import DTensor
 
 
 @dataclass(frozen=True)
@@ -54,13 +60,17 @@ class World:
         return torch.cat(parts)
 
     @cached_property
-    def mesh(self) -> DeviceMesh:
+    def mesh(self) -> "DeviceMesh":
         """All processes in one row."""
+        from torch.distributed.device_mesh import init_device_mesh
+
         return init_device_mesh("cuda" if torch.cuda.is_available() else "cpu", (self.size,))
 
     def share_out(self, module: nn.Module) -> None:
         """Leaves a share of the module in each process; they meet only while it computes (FSDP2)."""
         if self.size > 1:
+            from torch.distributed.fsdp import fully_shard
+
             fully_shard(module, mesh=self.mesh)
 
     def mean_gradients(self, module: nn.Module) -> None:
@@ -69,7 +79,7 @@ class World:
         Torch's own DDP now and then never came back from taking itself down on a CPU: its last work waits for Python's
         lock, which the one who waits for that work holds.
         """
-        gradients = [p.grad for p in module.parameters() if p.grad is not None and not isinstance(p.grad, DTensor)]
+        gradients = [p.grad for p in module.parameters() if p.grad is not None and not is_shared(p.grad)]
         if self.size == 1 or not gradients:
             return
         together = torch.cat([gradient.flatten() for gradient in gradients])
@@ -97,22 +107,33 @@ class World:
             dist.barrier()
 
 
+def is_shared(tensor: Tensor) -> TypeGuard["DTensor"]:
+    """Whether each process has a share of it alone."""
+    return hasattr(tensor, "full_tensor")
+
+
 def whole(tensor: Tensor) -> Tensor:
     """A tensor with the shares of all processes in it. All of them must ask."""
-    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+    return tensor.full_tensor() if is_shared(tensor) else tensor
 
 
 def shared_like(tensor: Tensor, parameter: Tensor) -> Tensor:
     """A whole tensor, shared out as the parameter it belongs to."""
-    if not isinstance(parameter, DTensor) or tensor.shape != parameter.shape:
+    if not is_shared(parameter) or tensor.shape != parameter.shape:
         return tensor
+    from torch.distributed.tensor import distribute_tensor
+
     return distribute_tensor(tensor, parameter.device_mesh, parameter.placements)
+
+
+def _is_shared_out(module: nn.Module) -> TypeGuard["FSDPModule"]:
+    return hasattr(module, "unshard")
 
 
 @contextmanager
 def gathered(module: nn.Module) -> Iterator[None]:
     """The module whole in every process, for what does not go through its `forward`."""
-    if not isinstance(module, FSDPModule):
+    if not _is_shared_out(module):
         yield
         return
     module.unshard()
