@@ -16,7 +16,7 @@ install_import_hook(["regard.layers", "regard.models", "regard.look"], "shapes.w
 DECODE = ("batches", "beam", "caption", "choose", "constraints", "label", "probability", "rules", "score", "translate")
 install_import_hook(["regard.data", *(f"regard.decode.{name}" for name in DECODE)], "shapes.arrays")
 
-from shapes import once_for_each_model  # noqa: E402: behind the hooks
+from shapes import once_for_each_model  # noqa: E402  # behind the hooks
 
 from regard.training.loop import Training  # noqa: E402
 

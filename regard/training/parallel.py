@@ -149,6 +149,8 @@ def world() -> Iterator[World]:
     if int(os.environ.get("WORLD_SIZE", "1")) < 2:
         yield World()
         return
+    import torch.distributed.fsdp  # before there is a group, which it would hold for ever
+
     dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
     ours = World(dist.get_rank(), dist.get_world_size())
     try:
