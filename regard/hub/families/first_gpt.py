@@ -1,7 +1,6 @@
 """The first GPT. (Radford et al. 2018)"""
 
-from regard.config import LanguageModel, Transformer
-from regard.hub.families.activations import Activation
+from regard.config import Activation, LanguageModel, Transformer
 from regard.hub.families.gpt2 import block_of
 from regard.hub.opened import Opened, Ways, tied, untied
 from regard.hub.package import Package
