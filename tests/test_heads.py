@@ -15,7 +15,7 @@ from regard.look.align.words import words_of
 from regard.look.find.properties import digits
 from regard.look.heads.induction import induction
 from regard.look.heads.marks import marked, rare_words
-from regard.look.heads.profile import Example, Unit, look_at, nats, profiles, switched_off, uniform
+from regard.look.heads.profile import Example, Unit, heads_of, look_at, nats, profiles, switched_off, uniform
 from regard.look.heads.relations import REACH, TO_DEPENDENT, TO_HEAD, Parsed, looks_at, relations
 from regard.look.patch import patch
 from regard.text import START, STOP, train_tokenizer
@@ -320,6 +320,29 @@ def test_heads_in_a_table_and_in_a_file(run, tmp_path, capsys):
     heads = figures["heads"]
     assert [one["name"][-3:] for one in heads] == ["[0]", "[1]", "orm"]
     assert all(sum(one["offsets"].values()) <= 1 + 1e-9 for one in heads)
+
+
+def test_a_large_model_switches_heads_off_where_that_is_asked_for(run, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("regard.look.heads.profile.AFFORDABLE", 0)
+    monkeypatch.setattr("regard.look.heads.profile.AT_ONCE", 200)
+    (tmp_path / "text.txt").write_text("abc 12. fed a cab\n" * 40)
+    words = ["heads", str(run), "--data", str(tmp_path / "text.txt"), "--number", "3"]
+    assert main([*words, "--sort", "induction", "--save", str(tmp_path / "heads.json")]) == 0
+    shown = capsys.readouterr().out
+    assert shown.endswith("Δ loss is left out: all texts would be read 2 times more; --sort loss measures it.\n")
+    assert "switched off" not in shown
+    figures = json.loads((tmp_path / "heads.json").read_text())["heads"]
+    assert [one["loss"] for one in figures] == [None] * 3
+    assert not any(one["offsets"][str(offset)] for one in figures for offset in range(-16, -10))  # texts of ten
+    assert main([*words, "--sort", "loss"]) == 0
+    assert "when the head is switched off" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["lm-transformer-rotary", "seq2seq-transformer"])
+def test_heads_are_known_before_anything_is_read(name):
+    model = build(zoo.MODELS[name], LETTERS.vocabulary, *[LETTERS.vocabulary] * (not name.startswith("lm")))
+    example = TEXTS[0] if name.startswith("lm") else Example(TEXTS[0].target, TEXTS[1].target)
+    assert heads_of(model) == list(look_at(model, example))
 
 
 def test_what_can_be_wrong_with_it(run, tmp_path, capsys):

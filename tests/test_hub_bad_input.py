@@ -131,6 +131,15 @@ def test_a_config_that_cannot_be_had_or_contradicts_its_weights(tmp_path):
         assert refusal(folder, run) == f"{config} {said}"
 
 
+@pytest.mark.parametrize("named", [{}, {"a": {}}, {"a": "../a.safetensors"}, [1], None])
+def test_an_index_that_names_no_files(named, formats, tmp_path):
+    index = formats[0] / "in-pieces/model.safetensors.index.json"
+    whole = index.read_text()
+    index.write_text(json.dumps({"weight_map": named}))
+    assert refusal(index.parent, tmp_path / "run") == f"{index} names no files in its folder; fetch it again"
+    index.write_text(whole)
+
+
 def test_weights_that_do_not_fit(tmp_path):
     folder, run = tmp_path / "hf", tmp_path / "run"
     save("gpt2", folder)

@@ -17,7 +17,7 @@ from regard.disk import write_text
 from regard.errors import counted
 from regard.evaluate.samples import marks_for, samples
 from regard.look.heads.induction import LENGTH, Induction, induction
-from regard.look.heads.profile import Profile, head_paths, look_at, profiles, switched_off
+from regard.look.heads.profile import Profile, affordable, heads_of, longest_text, profiles, switched_off
 from regard.look.heads.relations import Best, Parsed, Relation, relations
 from regard.look.pictures.profiles import ProfileGrid
 from regard.look.pictures.save import save
@@ -30,14 +30,14 @@ from regard.tasks import spread
 def heads(asked: HeadsCommand) -> int:
     run = load_run(asked.run, precision=asked.precision)
     run.check("heads")
-    head_paths(run.model)
-    every, tokenizer = samples(run, asked.where), run.source_tokenizer
+    units = heads_of(run.model)
+    every, tokenizer = samples(run, asked.where, longest_text(len(units))), run.source_tokenizer
     examples, marks = [every[at] for at in spread(len(every), asked.number)], marks_for(run, every)
     found = {
         one.name: one for one in profiles(run.model, tokenizer, watched(examples, "reading", len(examples)), marks)
     }
-    if any(example.target for example in examples):  # what says nothing can lose nothing
-        units = list(look_at(run.model, examples[0]))
+    speaks = any(example.target for example in examples)  # what says nothing can lose nothing
+    if speaks and (asked.sort == "loss" or affordable(run.model, examples, len(units))):
         for unit, change in watched(switched_off(run.model, examples, units), "switching off", len(units)):
             found[str(unit)].loss = change
     twice = None if run.task.has_source else _twice(run)
@@ -58,6 +58,10 @@ def heads(asked: HeadsCommand) -> int:
         print(json.dumps(_figures(found.values(), best, twice, grammar)))
         return 0
     _show(_sorted(list(found.values()), best, asked.sort), best, twice, len(examples))
+    if speaks and not any(one.loss for one in found.values()):
+        print(
+            f"Δ loss is left out: all texts would be read {counted(len(units), 'time')} more; --sort loss measures it."
+        )
     if grammar:
         _show_relations(grammar)
     return 0
@@ -101,7 +105,8 @@ def _sorted(found: list[Profile], best: dict[str, Best], key: str) -> list[Profi
 
 def _show(found: list[Profile], best: dict[str, Best], twice: Induction | None, texts: int) -> None:
     columns = ["confidence", "entropy", *SHARES, "offset"]
-    columns += [name for name, shown in (("induction", twice), ("relation", best)) if shown] + ["Δ loss"]
+    lost = any(one.loss for one in found)
+    columns += [name for name, shown in (("induction", twice), ("relation", best), ("Δ loss", lost)) if shown]
     table = Table("head", *columns)
     for column in table.columns[1:]:
         column.justify = "right"
@@ -112,13 +117,16 @@ def _show(found: list[Profile], best: dict[str, Best], twice: Induction | None, 
             cells.append(f"{one.induction:.3f}")
         if best:
             cells.append(_relation(best[one.name]) if one.name in best else "")
-        cells.append(f"{one.loss[0]:+.4f} ± {one.loss[1]:.4f}" if one.loss else "")
+        if lost:
+            cells.append(f"{one.loss[0]:+.4f} ± {one.loss[1]:.4f}" if one.loss else "")
         table.add_row(one.name, *cells, end_section=one is found[-2])
     said = [
         f"{counted(texts, 'text')}. Uniform: what weights without a choice would give on the same texts. "
         "Confidence: mean largest weight. Entropy in bits. First … dates: share of the weight on such tokens. Offset: "
-        "the one that gets most; -1 is the token before. Δ loss: nats a token when the head is switched off, ± 95 %."
+        "the one that gets most; -1 is the token before."
     ]
+    if lost:
+        said.append("Δ loss: nats a token when the head is switched off, ± 95 %.")
     if twice:
         said.append(
             f"Induction: weight on what followed a random token the first time; such text costs {twice.first:.2f} nats "

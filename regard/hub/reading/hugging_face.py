@@ -61,9 +61,10 @@ def _weights(path: Path) -> list[Path]:
             return [path / PICKLED]
         raise UserError(f"{path} has no {ONE} beside its config.json; save the model as safetensors")
     named = read_table(path / SEVERAL).get("weight_map")
-    names = sorted(set(named.values())) if isinstance(named, dict) else []
-    if not names or not all(isinstance(name, str) and Path(name).name == name for name in names):
+    every = list(named.values()) if isinstance(named, dict) else []
+    if not every or not all(isinstance(name, str) and Path(name).name == name for name in every):
         raise UserError(f"{path / SEVERAL} names no files in its folder; fetch it again")
+    names = sorted(set(every))
     for name in names:
         if not (path / name).is_file():
             raise UserError(f"{path / SEVERAL} names {name}, which is not there; fetch it too")

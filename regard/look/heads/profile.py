@@ -23,6 +23,8 @@ from regard.text.tokenizer import Tokenizer
 
 FAR = 16  # the largest offset that is counted by itself
 TOGETHER = 16  # texts, while a head is off
+AT_ONCE = 1 << 23  # weights of all heads over one text
+AFFORDABLE = 4e12  # heads × tokens × parameters: a minute or two of switching off on a laptop
 UNIFORM = "uniform"
 
 
@@ -66,6 +68,12 @@ def look_at(model: Model, example: Example) -> dict[Unit, Float[Tensor, "T T"]]:
             model.start(Source(looking))
     found = {layer_of(path): weights[0].cpu() for path, weights in seen.items()}  # each (H, T, T)
     return {Unit(layer, head, True): one for layer, weights in found.items() for head, one in enumerate(weights)}
+
+
+def heads_of(model: Model) -> list[Unit]:
+    """Every head of self-attention over what is read."""
+    reads = any(tap.rows == SOURCE for tap in taps_of(model).values())
+    return list(look_at(model, Example([] if reads else None, [])))
 
 
 def uniform(visible: Bool[Tensor, "T T"]) -> Float[Tensor, "T T"]:
@@ -140,6 +148,17 @@ def _profile(name: str, row: Float[Tensor, " F"], shares: Sequence[str]) -> Prof
     confidence, entropy, *others = row.tolist()
     offsets = dict(zip(range(-FAR, FAR + 1), others[len(shares) :], strict=True))
     return Profile(name, confidence, entropy, dict(zip(shares, others, strict=False)), offsets)
+
+
+def longest_text(heads: int) -> int:
+    """How many tokens a text may have so that the weights of all heads can be looked at together."""
+    return math.isqrt(AT_ONCE // heads)
+
+
+def affordable(model: Model, examples: Sequence[Example], heads: int) -> bool:
+    """Whether each head can be switched off without a long wait: the model reads all texts once for each."""
+    tokens = sum(len(example.looking) for example in examples)
+    return heads * tokens * sum(parameter.numel() for parameter in model.parameters()) <= AFFORDABLE
 
 
 @torch.inference_mode()
