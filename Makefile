@@ -13,18 +13,18 @@ BIN := .venv/bin
 .PHONY: test test-avx2 quick check script mutants kills demo bench course site weights clean
 
 test: check
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 # Kernels, 8 and 16 bits: a processor of many servers and laptops has neither AVX-512 nor its numbers.
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 BY_PROCESSOR := laws engine engine_int8 references attention positions precision optim score train_in_parts train_going_on
 
 test-avx2: .venv/installed
-	$(AVX2) $(BIN)/pytest -n auto $(BY_PROCESSOR:%=tests/test_%.py)
+	$(AVX2) $(BIN)/pytest -n auto --dist worksteal $(BY_PROCESSOR:%=tests/test_%.py)
 
 # What a commit runs: format, lint, types and the fastest tests, in about ten seconds.
 quick: check
-	$(BIN)/pytest -n auto tests/test_architecture.py tests/test_state.py tests/test_errors.py
+	$(BIN)/pytest -n auto --dist worksteal tests/test_architecture.py tests/test_state.py tests/test_errors.py
 
 check: .venv/installed script
 	$(BIN)/ruff format --check .

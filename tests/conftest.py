@@ -24,6 +24,7 @@ Training.to_the_end = once_for_each_model(Training.to_the_end)
 
 # Ctrl-C is heeded, here and in every child, also where it would be ignored: with tests in the background (nohup).
 signal.signal(signal.SIGINT, signal.default_int_handler)
+os.environ["OMP_NUM_THREADS"] = "1"  # of every child: tests run side by side
 os.environ.pop("COLUMNS", None)  # how wide tables are is no matter of who runs the tests, and xdist sets it
 hypothesis.settings.register_profile("regard", deadline=None, max_examples=8, derandomize=True, database=None)
 hypothesis.settings.load_profile("regard")

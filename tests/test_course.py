@@ -1,5 +1,8 @@
 """The course: every lesson runs with its solutions, and no check lets anything but a solution pass."""
 
+from itertools import chain
+from types import SimpleNamespace
+
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
@@ -7,7 +10,7 @@ import pytest
 pytest.importorskip("nbclient", reason="nbclient is not here")
 pytest.importorskip("ipykernel", reason="ipykernel is not here")
 
-from course.lesson import lessons
+from course.lesson import Cell, Lesson, lessons
 from course.run import executed, page
 
 LESSONS = {lesson.name: lesson for lesson in lessons()}
@@ -127,14 +130,19 @@ def test_exercises_solutions_and_mistakes_go_together():
     assert len(LESSONS) == 5
 
 
-@pytest.mark.parametrize("name", LESSONS)
 @pytest.mark.filterwarnings("ignore")
-def test_a_real_kernel_runs_a_lesson_with_its_solutions(name, tmp_path):
-    lesson = LESSONS[name]
-    book = executed(lesson.solved(), tmp_path)
-    text = page(lesson, book, tmp_path / "page")
-    pictures = list((tmp_path / "page").glob("*.png"))
-    drawn = sum(cell.source.count("plt.show()") + cell.source.count("\nregard.show(") for cell in lesson.cells)
-    assert len(pictures) == drawn >= 2
-    assert all(picture.name in text for picture in pictures)
-    assert not any(solution in text for solution in lesson.solutions().values())  # students read the same page
+def test_a_real_kernel_runs_the_lessons_with_their_solutions(tmp_path):
+    """One after the other in one kernel, which forgets in between what it knew: a start takes longer than a lesson."""
+    forget, done = Cell("code", "%reset -f"), 0
+    cells = chain.from_iterable((forget, *lesson.solved().cells) for lesson in LESSONS.values())
+    whole = executed(Lesson("course", tuple(cells)), tmp_path)
+    for name, lesson in LESSONS.items():
+        done += 1 + len(lesson.cells)
+        book = SimpleNamespace(cells=whole.cells[done - len(lesson.cells) : done])
+        text = page(lesson, book, tmp_path / name)
+        pictures = list((tmp_path / name).glob("*.png"))
+        drawn = sum(cell.source.count("plt.show()") + cell.source.count("\nregard.show(") for cell in lesson.cells)
+        assert len(pictures) == drawn >= 2
+        assert all(picture.name in text for picture in pictures)
+        assert not any(solution in text for solution in lesson.solutions().values())  # students read the same page
+    assert done == len(whole.cells)

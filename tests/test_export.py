@@ -2,6 +2,7 @@
 
 import os
 import re
+from dataclasses import fields, is_dataclass, replace
 
 import pytest
 import torch
@@ -57,10 +58,20 @@ HELD = {
 CLOSE = {"hf": 1e-5, "ctranslate2": 1e-5, "gguf": 5e-3, "onnx": 2e-5}  # llama.cpp looks GELU up in a table of 16 bits
 EXACT_THERE = {"lm-transformer-as-llama"}
 SLOW = {"onnx"}  # a graph takes seconds to be found
+DEEP = {"lm-lstm", "lm-transformer-rotary"}
 SOME = {
     *("lm-lstm", "lm-transformer-rotary", "seq2seq-bilstm-additive", "seq2seq-transformer", "tagger-bilstm"),
     *("classifier-bigru-stop", "transducer-transformer", "caption-gru-fixed"),
 }
+
+
+def shallow(config):
+    """One layer where a model has several: a graph is found operation by operation, and a second layer repeats them."""
+    parts = {one.name: getattr(config, one.name) for one in fields(config)}
+    inner = {name: shallow(part) for name, part in parts.items() if is_dataclass(part)}
+    return replace(config, **inner, **({"layers": 1} if "layers" in parts else {}))
+
+
 EVERY = [
     (target, name)
     for target in TARGETS
@@ -79,7 +90,8 @@ def wanting(target: str) -> None:
 @pytest.mark.parametrize(("target", "name"), EVERY)
 @unchecked()
 def test_every_model_is_the_same_there_or_refused(target, name, tmp_path):
-    made, out = disturbed(tmp_path / "run", MODELS[name]), tmp_path / "out"
+    config = shallow(MODELS[name]) if target in SLOW and name not in DEEP else MODELS[name]
+    made, out = disturbed(tmp_path / "run", config), tmp_path / "out"
     if name not in HELD[target]:
         with pytest.raises(UserError, match=r"cannot hold .*; export it --to \w+$") as refusal:
             export(made, target, out)

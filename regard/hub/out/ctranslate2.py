@@ -82,7 +82,8 @@ class CTranslate2(Target):
         tokens = names(run.tokenizer)
         engine: Any
         if run.task.has_source:
-            engine, read = ctranslate2.Translator(str(place), inter_threads=1), names(run.source_tokenizer)
+            engine = ctranslate2.Translator(str(place), intra_threads=torch.get_num_threads())
+            read = names(run.source_tokenizer)
             for row in rows:
                 assert row.source is not None
                 source, said = (
@@ -91,7 +92,7 @@ class CTranslate2(Target):
                 )  # it adds the stops itself
                 yield engine.score_batch([source], [said])[0].log_probs
         else:
-            engine = ctranslate2.Generator(str(place), inter_threads=1)
+            engine = ctranslate2.Generator(str(place), intra_threads=torch.get_num_threads())
             for row in rows:
                 yield engine.score_batch([_named([int(row.fed[0]), *row.wanted], tokens)])[0].log_probs
 

@@ -101,6 +101,7 @@ def _server(path: Path, longest: int) -> Any:
     settings.cache_type_k = settings.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
     settings.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     settings.warmup, settings.verbosity, settings.offline = False, -1, True
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = torch.get_num_threads()
     return xllamacpp.Server(settings)
 
 

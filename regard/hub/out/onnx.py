@@ -108,7 +108,7 @@ class Onnx(Target):
         import onnxruntime
 
         quietly = onnxruntime.SessionOptions()
-        quietly.log_severity_level = 3
+        quietly.log_severity_level, quietly.intra_op_num_threads = 3, torch.get_num_threads()
         about = json.loads((place / ABOUT).read_text(encoding="utf-8"))
         step = onnxruntime.InferenceSession(str(place / "step.onnx"), quietly)
         names = [one["name"] for one in about["state"]]
