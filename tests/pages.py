@@ -1,13 +1,15 @@
 """Small runs of every family, and a page that serves them."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import copytree
 
 import albums
 import pytest
 import tiny
+from shared import trained_once
 
 from regard.page.answers import Answers
 from regard.page.server import Server
@@ -32,16 +34,17 @@ def text_for(family: str) -> str:
     return TEXTS.get(FAMILIES[family].partition("-")[0], "")
 
 
-def make_runs(folder: Path, families: list[str]) -> list[Run]:
-    """Runs that have not learnt much."""
+def make_runs(folder: Path, families: Iterable[str]) -> list[Run]:
+    """Runs that have not learnt much, in a folder that pytest gave."""
     found = []
     for family in families:
-        place = folder / family
-        place.mkdir()
         name = FAMILIES[family]
-        recipe = tiny.recipe(place, name, steps=2) if name else albums.recipe(place, steps=2)
-        train(recipe, place / "run", Report(quiet=True))
-        (place / "run").rename(folder / f"{family}-run")
+
+        def trained(data: Path, run: Path, name: str = name) -> None:
+            recipe = tiny.recipe(data, name, steps=2) if name else albums.recipe(data, steps=2)
+            train(recipe, run, Report(quiet=True))
+
+        copytree(trained_once(folder, f"page-{family}", trained), folder / f"{family}-run")
         found.append(load_run(folder / f"{family}-run"))
     return found
 

@@ -12,7 +12,7 @@ def test_the_card_says_what_it_is_how_good_and_how_it_is_used(run, said, here):
     assert "A language model of " in card
     assert "| bits_per_byte |" in card
     assert "\nregard write lm\n" in card
-    assert str(path.parent) not in card
+    assert str(path.parents[2]) not in card
 
 
 def test_a_file_that_is_there_is_not_written_over(run, said, refused, here, tmp_path):

@@ -266,7 +266,7 @@ def test_the_command_says_what_it_made_and_how_far_it_is(run, said, here, tmp_pa
     card = (tmp_path / "out" / "README.md").read_text()
     assert "trained with regard on tides.txt" in card
     assert "| bits_per_byte |" in card
-    assert str(path.parent) not in card  # where files are on a machine is nobody else's business
+    assert str(path.parents[2]) not in card  # where files are on a machine is nobody else's business
     monkeypatch.undo()
     wanting("ctranslate2")
     told = said("export", path, tmp_path / "there", "--to", "ctranslate2")[1]

@@ -5,9 +5,11 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 import tiny
+from shared import trained_once
 
 import regard
 from regard.cli import main
@@ -30,16 +32,17 @@ RUNS = {
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A small trained run by its name; each is trained once."""
+    """A small trained run by its name; each is trained once for all files of tests, which have a copy each."""
     folder = tmp_path_factory.mktemp("runs")
 
     def path(name: str) -> Path:
-        if not (folder / name).exists():
+        def trained(data: Path, run: Path) -> None:
             model, changes = RUNS[name]
             steps = 120 if name == "pairs" else 6
-            train(
-                replace(tiny.recipe(folder, model, steps=steps, evaluate=steps), **changes), folder / name, Report(True)
-            )
+            train(replace(tiny.recipe(data, model, steps=steps, evaluate=steps), **changes), run, Report(True))
+
+        if not (folder / name).exists():
+            copytree(trained_once(folder, f"typed-{name}", trained), folder / name)
         return folder / name
 
     return path
