@@ -334,8 +334,10 @@ def test_a_large_model_switches_heads_off_where_that_is_asked_for(run, tmp_path,
     figures = json.loads((tmp_path / "heads.json").read_text())["heads"]
     assert [one["loss"] for one in figures] == [None] * 3
     assert not any(one["offsets"][str(offset)] for one in figures for offset in range(-16, -10))  # texts of ten
-    assert main([*words, "--sort", "loss"]) == 0
-    assert "when the head is switched off" in capsys.readouterr().out
+    assert main([*words, "--sort", "loss", "--show", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "when the head is switched off" in shown
+    assert shown.count("layer.blocks.0") == 1
 
 
 @pytest.mark.parametrize("name", ["lm-transformer-rotary", "seq2seq-transformer"])

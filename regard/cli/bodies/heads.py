@@ -17,11 +17,12 @@ from regard.disk import write_text
 from regard.errors import counted
 from regard.evaluate.samples import marks_for, samples
 from regard.look.heads.induction import LENGTH, Induction, induction
-from regard.look.heads.profile import Profile, affordable, heads_of, longest_text, profiles, switched_off
+from regard.look.heads.profile import Example, Profile, affordable, heads_of, longest_text, profiles, switched_off
 from regard.look.heads.relations import Best, Parsed, Relation, relations
 from regard.look.pictures.profiles import ProfileGrid
 from regard.look.pictures.save import save
 from regard.look.pictures.style import HONEST
+from regard.look.units import Unit
 from regard.progress import watched
 from regard.runs import Run, load_run
 from regard.tasks import spread
@@ -36,35 +37,43 @@ def heads(asked: HeadsCommand) -> int:
     found = {
         one.name: one for one in profiles(run.model, tokenizer, watched(examples, "reading", len(examples)), marks)
     }
-    speaks = any(example.target for example in examples)  # what says nothing can lose nothing
-    if speaks and (asked.sort == "loss" or affordable(run.model, examples, len(units))):
-        for unit, change in watched(switched_off(run.model, examples, units), "switching off", len(units)):
-            found[str(unit)].loss = change
     twice = None if run.task.has_source else _twice(run)
     for name, score in (twice.scores if twice else {}).items():
         found[name].induction = score
     grammar, best = _grammar(run, asked.conllu, asked.sentences) if asked.conllu else ([], {})
+    shown = _sorted(list(found.values()), best, asked)
+    names = {one.name for one in (found.values() if asked.sort == "loss" else shown)}
+    note = _switch_off(run, examples, [unit for unit in units if str(unit) in names], found, asked)
+    shown = _sorted(list(found.values()), best, asked)
     if asked.save is not None:
         if asked.save.suffix == ".json":
             write_text(asked.save, json.dumps(_figures(found.values(), best, twice, grammar), indent=1) + "\n")
         else:
-            shown = _sorted(list(found.values()), best, asked.sort)
-            save(
-                ProfileGrid.of(f"{asked.run}: what each head looks at", shown),
-                asked.save,
-                paper(asked.paper, [asked.run]),
-            )
+            grid = ProfileGrid.of(f"{asked.run}: what each head looks at", shown)
+            save(grid, asked.save, paper(asked.paper, [asked.run]))
     if asked.json:
         print(json.dumps(_figures(found.values(), best, twice, grammar)))
         return 0
-    _show(_sorted(list(found.values()), best, asked.sort), best, twice, len(examples))
-    if speaks and not any(one.loss for one in found.values()):
-        print(
-            f"Δ loss is left out: all texts would be read {counted(len(units), 'time')} more; --sort loss measures it."
-        )
+    _show(shown, best, twice, len(examples))
+    if note:
+        print(note)
     if grammar:
         _show_relations(grammar)
     return 0
+
+
+def _switch_off(
+    run: Run, examples: list[Example], units: list[Unit], found: dict[str, Profile], asked: HeadsCommand
+) -> str:
+    """What each of these heads costs, or why that is left out."""
+    if not any(example.target for example in examples):
+        return ""  # what says nothing can lose nothing
+    if asked.sort != "loss" and not affordable(run.model, examples, len(units)):
+        more = counted(len(units), "time")
+        return f"Δ loss is left out: all texts would be read {more} more; --sort loss measures it."
+    for unit, change in watched(switched_off(run.model, examples, units), "switching off", len(units)):
+        found[str(unit)].loss = change
+    return ""
 
 
 def _figures(
@@ -87,8 +96,9 @@ def _grammar(run: Run, path: Path, most: int) -> tuple[list[Relation], dict[str,
     return relations(run.model, tokenizer, watched(chosen, "parsing", len(chosen)), run.task.has_source)
 
 
-def _sorted(found: list[Profile], best: dict[str, Best], key: str) -> list[Profile]:
-    """Largest first, uniform weights last."""
+def _sorted(found: list[Profile], best: dict[str, Best], asked: HeadsCommand) -> list[Profile]:
+    """Largest first, as many as are wanted, uniform weights last."""
+    key = asked.sort
 
     def value(one: Profile) -> float:
         if key in SHARES:
@@ -100,7 +110,8 @@ def _sorted(found: list[Profile], best: dict[str, Best], key: str) -> list[Profi
         return (one.loss or (0.0, 0.0))[0] if key == "loss" else getattr(one, key) or 0.0
 
     *heads, without_choice = found
-    return [*(heads if key == "head" else sorted(heads, key=value, reverse=True)), without_choice]
+    ordered = heads if key == "head" else sorted(heads, key=value, reverse=True)
+    return [*ordered[: asked.show or None], without_choice]
 
 
 def _show(found: list[Profile], best: dict[str, Best], twice: Induction | None, texts: int) -> None:

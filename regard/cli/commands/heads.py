@@ -19,7 +19,7 @@ class HeadsCommand(OnRun):
 
     examples = """
         regard heads runs/mine
-        regard heads runs/mine --sort induction
+        regard heads runs/mine --sort induction --show 12 --save heads.png
         regard heads runs/mine --data other.txt --conllu en_ewt-ud-dev.conllu --save heads.json"""
     old = (("texts", "number"),)
 
@@ -33,6 +33,8 @@ class HeadsCommand(OnRun):
     """Parsed sentences at most."""
     sort: Literal["head", "confidence", "entropy", Share, "offset", "induction", "relation", "loss"] = "head"
     """Largest first."""
+    show: int = at_least(0, 0)
+    """Heads in the table and the picture, by what they are sorted by; 0: all."""
     json: bool = False
     """Print all figures as JSON instead, offset by offset."""
     save: Path | None = None
