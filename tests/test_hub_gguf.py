@@ -176,11 +176,12 @@ def test_what_cannot_be_had_is_refused_by_name(tmp_path):
     write_llama(path, "llama")
     whole = path.read_bytes()
     for old, new, said in (
-        (b"smollm", b"falcon", f"{path}: tokenizer.ggml.pre 'falcon' does not exist; choose one of gpt-2, smollm, "
-                               "llama-bpe, qwen2"),
-        (b"GGUF\x03", b"GGUF\x09", f"{path} is of GGUF version 9; 2 and 3 can be read"),
+        (b"smollm", b"falcon", f"{path}: tokenizer.ggml.pre is 'falcon', which cannot be had exactly; take a model "
+                               "with one of gpt-2, smollm, llama-bpe, qwen2"),
+        (b"GGUF\x03", b"GGUF\x09", f"{path} is of GGUF version 9; take one of 2 or 3"),
         (b"token_embd.weight", b"token_embd.WEIGHT", f"{path} wants tensor model.embed_tokens.weight, which the "
-                                                     "weights do not have"),
+                                                     "weights do not have; config and weights are of different "
+                                                     "models: fetch both again"),
     ):  # fmt: skip
         path.write_bytes(whole)
         changed(path, old, new)

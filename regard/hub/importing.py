@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from regard.config import Data, Origin, Recipe, Train
+from regard.config import Data, ModelConfig, Origin, Recipe, Train
 from regard.disk import new_folder
 from regard.errors import UserError
 from regard.folder import Folder
@@ -24,6 +24,7 @@ from regard.models.build import build
 from regard.tasks import task_fitting
 from regard.text.files import save
 
+OTHERS = "config and weights are of different models: fetch both again"
 PIECE = 1 << 20  # bytes that are read at once for a checksum
 
 
@@ -61,9 +62,9 @@ def weights_of(package: Package, opened: Opened) -> dict[str, Callable[[], Tenso
     there = set(package.tensors.names())
     wanted = {name for way in opened.ways.values() for name in way.names}
     if missing := sorted(wanted - there):
-        raise UserError(f"{package.where} wants tensor {_some(missing)}, which the weights do not have")
+        raise UserError(f"{package.where} wants tensor {_some(missing)}, which the weights do not have; {OTHERS}")
     if extra := sorted(name for name in there - wanted if not any(fnmatchcase(name, one) for one in opened.unused)):
-        raise UserError(f"{package.where} has no place for tensor {_some(extra)}, which the weights have")
+        raise UserError(f"{package.where} has no place for tensor {_some(extra)}, which the weights have; {OTHERS}")
     return {name: partial(_read, package, opened.ways[name], shape) for name, shape in _shapes(opened).items()}
 
 
@@ -76,7 +77,7 @@ def _read(package: Package, way: Way, shape: torch.Size) -> Tensor:
     if tensor.shape != shape or tensor.dtype not in DTYPES:
         raise UserError(
             f"{package.where} wants {' × '.join(map(str, shape))} numbers of {_some(way.names)}, "
-            "found another shape; config and weights are of different models"
+            f"found another shape; {OTHERS}"
         )
     if not tensor.isfinite().all():
         raise UserError(f"{package.where}: {_some(way.names)} holds numbers that are not finite; fetch it again")
@@ -84,13 +85,18 @@ def _read(package: Package, way: Way, shape: torch.Size) -> Tensor:
 
 
 def _shapes(opened: Opened) -> dict[str, torch.Size]:
-    """The shape of every tensor that the model wants; nothing is allocated."""
+    """The shape of every tensor that the model wants."""
     source = None if opened.source_tokenizer is None else opened.source_tokenizer.vocabulary
-    with torch.device("meta"):
-        model = build(opened.model, opened.tokenizer.vocabulary, source)
-    shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    shapes = shapes_of(opened.model, opened.tokenizer.vocabulary, source)
     assert shapes.keys() == opened.ways.keys(), shapes.keys() ^ opened.ways.keys()
     return shapes
+
+
+def shapes_of(model: ModelConfig, vocabulary: int, source: int | None) -> dict[str, torch.Size]:
+    """The shape of every tensor of a model; nothing is allocated."""
+    with torch.device("meta"):
+        made = build(model, vocabulary, source)
+    return {name: tensor.shape for name, tensor in made.state_dict().items()}
 
 
 def _some(names: Iterable[str]) -> str:

@@ -59,16 +59,14 @@ class Facts:
         """What one of these words means here."""
         value = self.values.get(key, default)
         if not isinstance(value, str) or value not in known:
-            raise self.refused(key, f"known are {', '.join(known)}")
+            raise self.refused(key, f"with one of {', '.join(known)}")
         return known[value]
 
     def must_be(self, key: str, *allowed: Any) -> None:
         """Refuses a setting that changes what is computed, unless it is left out or one of these."""
         value = self.values.get(key)
         if value is not None and not any(value == one and type(value) is type(one) for one in allowed):
-            raise self.refused(
-                key, f"{' or '.join(map(repr, allowed)) if allowed else 'nothing'} alone can be had here"
-            )
+            raise self.refused(key, f"with {' or '.join(map(repr, allowed))}" if allowed else "without it")
 
     def token(self, key: str, size: int) -> int | None:
         """The id of a special token; of several, the first."""
@@ -81,8 +79,9 @@ class Facts:
             raise UserError(f"{self.within}{key} must be a token from 0 to {size - 1}, found {_short(value)}")
         return value
 
-    def refused(self, key: str, known: str) -> UserError:
-        return UserError(f"{self.within}{key} is {_short(self.values.get(key))}, which cannot be had exactly; {known}")
+    def refused(self, key: str, wanted: str) -> UserError:
+        found = _short(self.values.get(key))
+        return UserError(f"{self.within}{key} is {found}, which cannot be had exactly; take a model {wanted}")
 
 
 class TokenSet(NamedTuple):

@@ -60,7 +60,7 @@ def made(package: Package, wanted: Sequence[int | None], size: int, begin: bool 
         return Foreign(library, special, size, begin)
     except (LookupError, AttributeError, TypeError, ValueError, UserError) as error:
         said = " ".join(str(error).split())[:200]
-        raise UserError(f"the tokenizer does not fit: {said}") from None
+        raise UserError(f"the tokenizer does not fit: {said}; put the model's own beside it") from None
 
 
 def cleaned(library: dict[str, Any], special: Sequence[int | None]) -> dict[str, Any]:

@@ -160,7 +160,7 @@ def _answering(package: Package, called: Called, there: set[str]) -> Callable[[P
     if said.endswith("ForTokenClassification") or (not said and "classifier.weight" in there):
         return _tagger
     if said and not said.endswith(("Model", "ForMaskedLM", "ForPreTraining")):
-        raise package.facts.refused("architectures", "what says a class or tags, or an encoder alone, can be had")
+        raise package.facts.refused("architectures", "that says a class or tags, or is an encoder alone")
     return _reader
 
 
@@ -195,7 +195,7 @@ def _reader(package: Package, called: Called, read: Opened, inside: str) -> Open
     assert isinstance(read.model, Reader)
     steps = Facts(package.pooling, "modules.json: ")
     if strange := sorted(set(package.pooling) - {"Transformer", "Pooling", "Normalize"}):
-        raise steps.refused(strange[0], "Transformer, Pooling and Normalize can be had")
+        raise steps.refused(strange[0], "with Transformer, Pooling and Normalize alone")
     pooling, changed = _pooled(Facts(package.pooling.get("Pooling") or {}, "1_Pooling: ")), read.changed
     if not package.pooling:
         changed = (*changed, "the vector of a text is the mean of its tokens', as nothing beside it says another")
@@ -221,7 +221,7 @@ def _pooled(facts: Facts) -> Literal["mean", "first"]:
     chosen = [key for key in facts.values if key.startswith("pooling_mode_") and facts.truth(key, False)]
     for key in chosen:
         if len(chosen) > 1 or key not in ("pooling_mode_mean_tokens", "pooling_mode_cls_token"):
-            raise facts.refused(key, "the mean of all tokens, or the first one, alone can be had")
+            raise facts.refused(key, "that takes the mean of all tokens, or the first one")
     return "first" if chosen == ["pooling_mode_cls_token"] else "mean"
 
 
@@ -249,4 +249,4 @@ def _labels(facts: Facts, at_first: bool = False) -> Labels:
     try:
         return Labels([named[str(number)] for number in range(len(named))], at_first)
     except (LookupError, TypeError, ValueError, AttributeError):
-        raise facts.refused("id2label", "a name for each class is wanted") from None
+        raise facts.refused("id2label", "with a name for each class") from None

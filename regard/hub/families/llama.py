@@ -78,7 +78,7 @@ def rotary_base(facts: Facts) -> float:
         if inner is None:
             continue
         if not isinstance(inner, dict):
-            raise facts.refused(key, "a table is wanted")
+            raise facts.refused(key, "with a table there")
         within = Facts(inner, f"{key}.")
         within.must_be("rope_type", "default")
         within.must_be("type", "default")

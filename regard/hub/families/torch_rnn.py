@@ -25,9 +25,11 @@ def opened(package: Package) -> Opened:
     if not width or rows % width or rows // width not in KINDS:
         raise UserError(f"{cells}weight_ih_l0 and {cells}weight_hh_l0 are those of no nn.RNN, nn.GRU or nn.LSTM")
     if any("_reverse" in name for name in shapes):
-        raise UserError("it reads in both directions, and a language model knows only what comes before")
+        raise UserError("it reads in both directions, and a language model only forwards; take one that does")
     if reads > width:
-        raise UserError(f"its embedding is {reads} wide and its cells are {width}: wider ones cannot be had")
+        raise UserError(
+            f"its embedding is {reads} wide and its cells are {width}: wider ones cannot be had; take a model without"
+        )
     tokenizer = for_writing(package, shapes[table][0])
     end = tokenizer.special[STOP]
     line = next((ours for ours in range(len(NAMES), tokenizer.vocabulary) if tokenizer.pieces([ours]) == [b"\n"]), None)

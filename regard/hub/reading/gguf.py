@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from regard.errors import UserError, unknown
+from regard.errors import UserError
 from regard.hub.package import Facts, Package
 from regard.hub.reading.gguf_file import MAGIC, GGUFFile
-from regard.hub.reading.vocabularies import byte_level_bpe, sentence_pieces
+from regard.hub.reading.vocabularies import CUTS, byte_level_bpe, sentence_pieces
 from regard.hub.translated import Translated
 from regard.hub.ways import Halves, InThirds, Named, Turned, Way
 
@@ -117,7 +117,9 @@ def read(path: Path) -> Package:
     file = GGUFFile(path)
     family = str(file.facts.get("general.architecture", ""))
     if family not in FACTS:
-        raise unknown(f"{path}: general.architecture", family, FACTS)
+        raise UserError(
+            f"{path}: general.architecture is {family!r}, which does not open here; take a model of {', '.join(FACTS)}"
+        )
     return Package(
         str(path),
         "gguf",
@@ -136,7 +138,7 @@ def _facts(path: Path, family: str, said: Mapping[str, Any]) -> dict[str, Any]:
     for name in WITHOUT:
         value = said.get(f"{family}.{name}")
         if value not in (None, 0, "none"):
-            raise UserError(f"{path}: {family}.{name} is {value}, which cannot be had exactly; without it alone")
+            raise UserError(f"{path}: {family}.{name} is {value}, which cannot be had exactly; take a model without it")
     found: dict[str, Any] = {"vocab_size": len(_list(path, said, "tokenizer.ggml.tokens"))}
     for theirs, name in FACTS[family].items():
         value = said.get(f"{family}.{theirs}")
@@ -192,7 +194,7 @@ def _way(name: str, family: str, said: Mapping[str, Any]) -> Way:
 def _tokenizer(path: Path, said: Mapping[str, Any]) -> dict[str, Any]:
     kind = said.get("tokenizer.ggml.model")
     if kind not in TOKENIZERS:
-        raise unknown(f"{path}: tokenizer.ggml.model", kind, TOKENIZERS)
+        raise Facts(said, f"{path}: ").refused("tokenizer.ggml.model", f"with one of {', '.join(TOKENIZERS)}")
     tokens = _list(path, said, "tokenizer.ggml.tokens")
     kinds = said.get("tokenizer.ggml.token_type") or [1] * len(tokens)
     if not isinstance(kinds, list) or len(kinds) != len(tokens) or not all(isinstance(one, str) for one in tokens):
@@ -208,7 +210,10 @@ def _by_bytes(path: Path, said: Mapping[str, Any], tokens: list[str]) -> dict[st
     merges = _list(path, said, "tokenizer.ggml.merges")
     if not all(isinstance(merge, str) for merge in merges):
         raise UserError(f"{path} is damaged: a merge is no text; fetch it again")
-    return byte_level_bpe(vocab, merges, str(said.get("tokenizer.ggml.pre", "")), f"{path}: tokenizer.ggml.pre")
+    cut = said.get("tokenizer.ggml.pre")
+    if cut not in CUTS:
+        raise Facts(said, f"{path}: ").refused("tokenizer.ggml.pre", f"with one of {', '.join(CUTS)}")
+    return byte_level_bpe(vocab, merges, cut)
 
 
 def _by_scores(path: Path, said: Mapping[str, Any], tokens: list[str]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class GGUFFile:
             raise self._broken("it does not begin with GGUF")
         version = self._number("I")
         if version not in VERSIONS:
-            raise UserError(f"{path} is of GGUF version {version}; {' and '.join(map(str, VERSIONS))} can be read")
+            raise UserError(f"{path} is of GGUF version {version}; take one of {' or '.join(map(str, VERSIONS))}")
         tensors, facts = self._count(24), self._count(13)  # bytes that one of each takes at least
         self.facts: dict[str, Any] = {}
         for _ in range(facts):
@@ -91,8 +91,9 @@ class GGUFFile:
         sizes = [self._number("Q") for _ in range(number)]
         kind, begin = self._number("I"), self._number("Q")
         if kind not in KINDS:
-            known = ", ".join(each.name for each in KINDS.values())
-            raise UserError(f"{self.path}: tensor {name} is kept in kind {kind}; {known} can be read")
+            *others, last = (each.name for each in KINDS.values())
+            known = f"{', '.join(others)} or {last}"
+            raise UserError(f"{self.path}: tensor {name} is kept in kind {kind}; take the model in {known}")
         if not all(sizes) or prod(sizes) > 8 * self._length or (sizes or [1])[0] % KINDS[kind].numbers:
             raise self._broken(f"tensor {name} cannot have {' × '.join(map(str, sizes))} numbers")
         return name, Place(tuple(reversed(sizes)), KINDS[kind], begin)  # the last axis is named first

@@ -108,7 +108,8 @@ def _vocab_and_merges(path: Path) -> dict[str, Any]:
     """GPT-2's two files. The first GPT's have the same names and another way of cutting."""
     vocab = read_table(path / "vocab.json")
     if any(name.endswith("</w>") for name in vocab):
-        raise UserError(f"{path / 'vocab.json'} marks where words end (</w>), which cannot be had exactly")
+        marks = f"{path / 'vocab.json'} marks where words end (</w>)"
+        raise UserError(f"{marks}, which cannot be had exactly; take a model whose tokens are of bytes, such as GPT-2")
     lines = (path / "merges.txt").read_text(encoding="utf-8", errors="replace").splitlines()
     library = byte_level_bpe(vocab, [line for line in lines if not line.startswith("#ver")])
     blank_before = table_if_there(path / "tokenizer_config.json").get("add_prefix_space") is True

@@ -30,10 +30,12 @@ def read_unigram(path: Path) -> dict[str, Any]:
     except (ValueError, LookupError, AttributeError, TypeError, struct.error) as error:
         raise UserError(f"{path} is no SentencePiece model ({' '.join(str(error).split())}); fetch it again") from None
     if trained.get(3, UNIGRAM) != UNIGRAM or not pieces:
-        raise UserError(f"{path} is a SentencePiece model of another kind than unigram, which cannot be had exactly")
+        raise UserError(
+            f"{path} is a SentencePiece model of another kind than unigram; put the model's tokenizer.json there"
+        )
     for key, name in OTHERWISE.items():
         if trained.get(key):
-            raise UserError(f"{path}: {name} is set, which cannot be had exactly; without it alone")
+            raise UserError(f"{path}: {name} is set, which cannot be had exactly; put the model's tokenizer.json there")
     unknown = next((place for place, piece in enumerate(pieces) if piece.kind == UNKNOWN), 0)
     best = max((piece.score for piece in pieces if piece.kind == NORMAL), default=0.0)
     vocab = [piece.as_unigram(best) for piece in pieces]

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from regard.errors import unknown
-
 BLANK = "▁"
 CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -17,12 +15,9 @@ CUTS = ("gpt-2", "smollm", *PATTERNS)
 """How a text is cut into words before they are merged, by llama.cpp's names."""
 
 
-def byte_level_bpe(
-    vocab: Mapping[str, int], merges: Sequence[str], cut: str = "gpt-2", where: str = ""
-) -> dict[str, Any]:
+def byte_level_bpe(vocab: Mapping[str, int], merges: Sequence[str], cut: str = "gpt-2") -> dict[str, Any]:
     """GPT-2's and its descendants': runs of bytes. (Radford et al. 2019)"""
-    if cut not in CUTS:
-        raise unknown(where, cut, CUTS)
+    assert cut in CUTS, cut
     by_bytes: dict[str, Any] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     cutting = by_bytes
     if cut in PATTERNS:
