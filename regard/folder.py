@@ -89,6 +89,11 @@ class Folder:
         """Encoded examples."""
         return self.path / "tokens" / part
 
+    @property
+    def likely(self) -> Path:
+        """Only of a student: what its teachers find likely."""
+        return self.tokens("likely.safetensors")
+
     def snapshot(self, step: int) -> Path:
         """Weights at one look at the held-out part, kept for a mean."""
         return self.path / "looks" / f"{step:08}.safetensors"

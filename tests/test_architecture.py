@@ -43,8 +43,8 @@ MAY_IMPORT = {
         "evaluate",
     },
     "training": {
-        *("errors", "disk", "weights", "config", "folder", "data", "layers", "look", "notebook"),
-        *("tasks", "runs", "evaluate"),
+        *("errors", "disk", "weights", "config", "folder", "data", "layers", "models", "look", "notebook"),
+        *("tasks", "runs", "evaluate", "progress", "text"),
     },
     "hub": {
         *("errors", "special", "disk", "config", "folder", "text", "data", "layers", "models", "decode", "tasks"),

@@ -8,9 +8,10 @@ import zoo
 from regard.config import Train
 from regard.data.batch import IGNORED, Batch
 from regard.errors import UserError
-from regard.evaluate.consistency import Consistent, objective
+from regard.evaluate.consistency import Consistent
 from regard.evaluate.loss import Objective
 from regard.layers.tap import listen
+from regard.training.objective import objective
 
 SIZE, LONG, CUT, WEIGHT = 3, 4, 0.4, 3.0
 
@@ -40,9 +41,10 @@ def gradients(model):
 @pytest.mark.parametrize("name", zoo.MODELS)
 def test_with_nothing_cut_and_nothing_dropped_nothing_is_added(name):
     found = []
-    for kind, more in ((Objective, ()), (Consistent, (WEIGHT, 0.0))):
+    for consistent in (False, True):
         model, batch = zoo.make(name), batch_for(name)
-        learning = kind(model, 0.1, torch.float32, *more)
+        learning = Objective(model, 0.1, torch.float32)
+        learning = Consistent(learning, WEIGHT, 0.0) if consistent else learning
         model.eval()  # nothing is dropped, while the objective is one of training
         outcome = learning(batch, state_for(model, name))
         outcome.loss.backward()
@@ -62,7 +64,7 @@ def test_with_nothing_cut_and_nothing_dropped_nothing_is_added(name):
 def test_loss_and_gradient_are_those_of_two_readings(name):
     """A reference in plain words: read, read again with the same words cut, Σ p (log p − log p')."""
     model, batch = zoo.make(name), batch_for(name)
-    ours = Consistent(model, 0.0, torch.float32, WEIGHT, CUT)
+    ours = Consistent(Objective(model, 0.0, torch.float32), WEIGHT, CUT)
     model.eval()
     torch.manual_seed(7)
     loss = ours(batch, state_for(model, name)).loss

@@ -16,6 +16,7 @@ from regard.models.ensemble import Ensemble
 MIXED = {
     "alike": ("lm-lstm", "lm-lstm"),
     "language models": ("lm-lstm", "lm-transformer-rotary", "lm-gru"),
+    "a transducer among them": ("transducer-bilstm", "seq2seq-bilstm-additive"),
     "translators": ("seq2seq-transformer", "seq2seq-rnn-attention", "seq2seq-lstm-fixed"),
 }
 every_mixture = pytest.mark.parametrize("names", MIXED.values(), ids=MIXED)

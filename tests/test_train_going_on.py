@@ -97,7 +97,11 @@ def test_going_on_is_exact_behind_a_checkpoint_that_never_came(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
-    "settings", [{"optimiser": "adamw", "student": 0.5}, {"optimiser": "muon", "consistency": 2.0, "cut": 0.2}]
+    "settings",
+    [
+        {"optimiser": "adamw", "student": 0.5},
+        {"optimiser": "muon", "consistency": 2.0, "cut": 0.2},
+    ],
 )
 def test_going_on_is_exact_with_everything_switched_on(settings, tmp_path):
     usual = {"accumulate": 3, "average": 2, "smoothing": 0.1, "schedule": "inverse-square-root"}

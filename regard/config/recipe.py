@@ -127,6 +127,8 @@ class Train(Settings):
     """Which looks those are: the last ones, or the best by `metric`."""
     seed: int = at_least(0, 0)
     """Decides everything random."""
+    teacher: float = field(default=0.0, metadata={"probability": True})
+    """Distillation: how much of the loss is to be as probable as the teachers of `regard distill` said; 0: none."""
     device: str = "auto"
     """cpu, cuda or mps; auto: the fastest there is."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
@@ -155,8 +157,9 @@ class Train(Settings):
             raise UserError("schedule 'cosine' must know the last update, which minutes leave open; take 'cooldown'")
         if self.student and self.minutes:
             raise UserError("student rises up to the last update, which minutes leave open; give steps or epochs")
-        if not (isinstance(self.student, int | float) and 0 <= self.student <= 1):
-            raise UserError(f"student must be a probability from 0 to 1, found {self.student}")
+        for name in ("student", "teacher"):
+            if not (isinstance(found := getattr(self, name), int | float) and 0 <= found <= 1):
+                raise UserError(f"{name} must be a probability from 0 to 1, found {found}")
         if self.student and self.consistency:
             raise UserError("consistency compares two answers to the same words, and student feeds others; choose one")
         if self.lora and self.last:

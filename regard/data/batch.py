@@ -7,11 +7,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float16, Int, UInt8
+from jaxtyping import Bool, Float, Float16, Int, UInt8
 from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.data.album import Album
+from regard.data.likely import Likely
 from regard.data.store import Store
 from regard.padding import padded
 from regard.special import PADDING, START, STOP
@@ -30,6 +31,8 @@ class Batch(NamedTuple):
     source_row: Int[Tensor, " B"] | None = None  # which row of the source each row answers; None: its own
     fresh: bool = True  # False: rows go on where those of the batch before stopped,
     anew: Bool[Tensor, " B"] | None = None  # but for those that begin anew
+    likely: Int[Tensor, "B T K"] | None = None  # what teachers find likely to be wanted,
+    probable: Float[Tensor, "B T K"] | None = None  # and how probable they find it
 
     @property
     def size(self) -> int:
@@ -81,6 +84,8 @@ class Batch(NamedTuple):
         keep, source = self.keep[chosen], self.source[read]
         wide = int(keep.sum(1).max())
         share = Batch(self.tokens[chosen, :wide], self.targets[chosen, :wide], keep[:, :wide], source, source_row=row)
+        if self.likely is not None and self.probable is not None:
+            share = share._replace(likely=self.likely[chosen, :wide], probable=self.probable[chosen, :wide])
         if self.source_keep is None:
             return share
         source_keep = self.source_keep[chosen]
@@ -148,6 +153,9 @@ class Streams:
 class Buckets:
     """Pairs of similar length together, as many as a budget of tokens allows; every epoch shuffles."""
 
+    taught: Likely | None = None
+    """What teachers say of the targets, where a student learns from them."""
+
     def __init__(self, source: Store, target: Store, budget: int, seed: int) -> None:
         self.source, self.target, self.seed = source, target, seed
         self.sizes = np.stack([source.lengths + 1, self.answer_lengths()], 1)  # the source has a stop
@@ -179,7 +187,12 @@ class Buckets:
         fed = [np.insert(self.target[i], 0, START)[: len(asked)] for i, asked in zip(pairs, wanted, strict=True)]
         tokens, keep = padded(fed, PADDING)
         targets, _ = padded(wanted, IGNORED)
-        return Batch(tokens, targets, keep)
+        likely, probable = self.taught.of(pairs, targets.shape[1]) if self.taught else (None, None)
+        return Batch(tokens, targets, keep, likely=likely, probable=probable)
+
+    def targets_of(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Which targets the rows of such a batch answer."""
+        return pairs
 
     def read(self, pairs: NDArray[np.int64]) -> tuple[Tensor, Tensor | None]:
         """The sources of a batch, and which of their positions are real."""
@@ -237,10 +250,14 @@ class Captions(Buckets):
     def batch(self, pictures: NDArray[np.int64]) -> Batch:
         first = self.album.first
         counts = first[pictures + 1] - first[pictures]
-        captions = np.concatenate([np.arange(first[i], first[i + 1]) for i in pictures])
         row = torch.from_numpy(np.repeat(np.arange(len(pictures)), counts))
         read = torch.from_numpy(self.album.pictures[pictures])
-        return self.answered(captions)._replace(source=read, source_row=row)
+        return self.answered(self.targets_of(pictures))._replace(source=read, source_row=row)
+
+    def targets_of(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """All captions of these pictures."""
+        first = self.album.first
+        return np.concatenate([np.arange(first[i], first[i + 1]) for i in pairs])
 
 
 def _cuts(sizes: NDArray[np.int64], budget: int) -> list[tuple[int, int]]:

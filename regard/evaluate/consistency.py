@@ -8,21 +8,12 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.config import Train
 from regard.data.batch import IGNORED, Batch
-from regard.evaluate.loss import BatchLoss, Objective, cross_entropy, in_parts
+from regard.evaluate.loss import BatchLoss, Objective, in_parts
 from regard.layers.embedding import Embedding
 from regard.layers.state import State, select
 from regard.layers.tap import listen
 from regard.models.model import Model
-
-
-def objective(model: Model, settings: Train, precision: torch.dtype) -> Objective:
-    """What a training with these settings makes small."""
-    smoothing = settings.smoothing or 0.0
-    if settings.consistency:
-        return Consistent(model, smoothing, precision, settings.consistency, settings.cut)
-    return Objective(model, smoothing, precision)
 
 
 class Consistent(Objective):
@@ -33,20 +24,21 @@ class Consistent(Objective):
     rows; only the first half's state goes on.
     """
 
-    def __init__(self, model: Model, smoothing: float, precision: torch.dtype, weight: float, cut: float) -> None:
-        super().__init__(model, smoothing, precision)
-        self.weight, self.cut = weight, cut
+    def __init__(self, objective: Objective, weight: float, cut: float) -> None:
+        super().__init__(objective.model, objective.smoothing, objective.precision)
+        self.objective, self.weight, self.cut = objective, weight, cut
 
     def forward(self, batch: Batch, state: State, student: float = 0.0) -> BatchLoss:
         if not self.training:
             return super().forward(batch, state, student)
         rows, wanted = torch.arange(batch.size, device=batch.tokens.device), batch.targets.flatten()
+        alone = self.objective.measure(batch)
 
         def measure(both: Float[Tensor, "2 n V"], at: slice) -> Float[Tensor, ""]:
             asked = wanted[at] != IGNORED
             whole, less = both[:, asked].log_softmax(-1)
             apart = F.kl_div(less, whole, reduction="sum", log_target=True)
-            return cross_entropy(both[0], wanted[at], self.smoothing) + self.weight * apart
+            return alone(both[0], at) + self.weight * apart
 
         with words_cut(self.model, self.cut):
             twice = None if state is None else select(state, rows.repeat(2))

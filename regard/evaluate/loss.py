@@ -38,10 +38,13 @@ class Objective(nn.Module):
 
     def forward(self, batch: Batch, state: State, student: float = 0.0) -> BatchLoss:
         scores, state = self._read(batch, state, student)
-        smoothing = self.smoothing if self.training else 0.0
         right = None if self.training else (scores.argmax(-1) == batch.targets).sum()
-        loss = nats(scores.flatten(0, 1), batch.targets.flatten(), smoothing)
-        return BatchLoss(loss, right, state)
+        return BatchLoss(in_parts(scores.flatten(0, 1), self.measure(batch)), right, state)
+
+    def measure(self, batch: Batch) -> Measure:
+        """What is to be small at some of the batch's positions: Σ −log p(wanted)."""
+        wanted, smoothing = batch.targets.flatten(), self.smoothing if self.training else 0.0
+        return lambda scores, at: cross_entropy(scores, wanted[at], smoothing)
 
     def read(self, batch: Batch, state: State, student: float = 0.0) -> tuple[Float[Tensor, "B T V"], State]:
         """The scores of what may come at each place, and the state behind the batch."""
@@ -66,11 +69,6 @@ class Objective(nn.Module):
         if not student:
             return self.model(batch.tokens, state, batch.keep)
         return by_student_forcing(self.model, batch, state, student)
-
-
-def nats(scores: Float[Tensor, "N V"], wanted: Int[Tensor, " N"], smoothing: float = 0.0) -> Float[Tensor, ""]:
-    """Σ_n −log p(wanted_n), p = softmax(scores)."""
-    return in_parts(scores, lambda some, at: cross_entropy(some, wanted[at], smoothing))
 
 
 def in_parts(scores: Float[Tensor, "*sets N V"], measure: Measure) -> Float[Tensor, ""]:

@@ -16,7 +16,6 @@ from regard.config.decoding import Search
 from regard.config.settings import changes
 from regard.disk import text_sum
 from regard.errors import UserError, counted
-from regard.evaluate.consistency import objective
 from regard.evaluate.figures import figures, held_out_sums
 from regard.folder import Folder, log_text
 from regard.layers.low_rank import merged
@@ -28,7 +27,9 @@ from regard.training.allocator import keep_freed_memory
 from regard.training.answers import AnswersFrom
 from regard.training.average import Average
 from regard.training.checkpoint import Checkpoint, mean_of, save_checkpoint, tensors_of, to_go_on_from
+from regard.training.distil import taught
 from regard.training.lock import locked
+from regard.training.objective import objective
 from regard.training.opening import open_folder
 from regard.training.optim import optimiser
 from regard.training.pace import Pace, in_words
@@ -75,7 +76,7 @@ class Training:
         torch.manual_seed(self.settings.seed)
         self.model = self.run.new_model().to(self.device)
         self.carry = not (self.task.has_source or self.model.grows)
-        self.batches = self.task.batches(self.material.train, self.settings, self.carry)
+        self.batches = taught(self.task.batches(self.material.train, self.settings, self.carry), self.folder)
         self.settings = replace(self.settings, steps=updates(self.settings, self.batches.per_epoch))
         self.objective = objective(self.model, self.settings, precision_of(self.settings.precision, self.device))
         self.carried: list[State] | None = None

@@ -16,7 +16,7 @@ from shutil import copyfileobj, rmtree
 from regard.cli.bodies.hands import Portion, by_processes, by_ray
 from regard.cli.commands.shared import InShards
 from regard.decode.batches import WINDOW
-from regard.disk import replacing, text_sum
+from regard.disk import checksum, replacing, text_sum
 from regard.errors import UserError
 from regard.progress import watched
 
@@ -45,6 +45,21 @@ def in_shards(asked: InShards) -> int:
                 copyfileobj(file, whole)
     rmtree(folder, ignore_errors=True)
     return 0
+
+
+def answered_once(asked: InShards) -> Path:
+    """The file of a command's answers, beside what it names, made in pieces unless it is there.
+
+    The name holds a checksum of the command, the weights and the lines, as those of the pieces do.
+    """
+    assert asked.out is not None
+    files = [checksum(path) for path in asked.relies_on()]
+    key = text_sum(repr((replace(asked, out=None, processes=1, threads=0), files, text_sum("\n".join(asked.items())))))
+    asked = replace(asked, out=asked.out.with_name(f"{asked.out.name}-{key}"))
+    assert asked.out is not None
+    if not asked.out.exists():
+        in_shards(asked)
+    return asked.out
 
 
 def _place(asked: InShards) -> Path:

@@ -1,12 +1,17 @@
-"""`regard train`, `evaluate`, `compare` and `demo`."""
+"""`regard train`, `distill`, `evaluate`, `compare` and `demo`."""
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from regard.cli.bodies.answering import opened
-from regard.cli.commands.training import CompareCommand, DemoCommand, EvaluateCommand, TrainCommand
+from regard.cli.bodies.shards import answered_once
+from regard.cli.commands.decoding import TranslateCommand
+from regard.cli.commands.training import CompareCommand, DemoCommand, DistillCommand, EvaluateCommand, TrainCommand
+from regard.cli.lines import read_lines
+from regard.data.examples import Pair
 from regard.data.streams import in_files
 from regard.demo import demo as show
 from regard.evaluate.compare import compare as held_against
@@ -14,7 +19,9 @@ from regard.evaluate.judge import Figures
 from regard.evaluate.seeds import SeedFigures
 from regard.folder import SeedSet, runs_in
 from regard.runs import load_run
+from regard.training.distil import distil
 from regard.training.loop import train as go
+from regard.training.report import Report
 from regard.training.seeds import train_set
 from regard.training.stopping import Interrupted
 
@@ -29,6 +36,35 @@ def train(asked: TrainCommand) -> int:
         print(f"regard: {stopped}", file=sys.stderr)
         return stopped.code
     return 0
+
+
+def distill(asked: DistillCommand) -> int:
+    try:
+        if not asked.goes_on:
+            first, *others = asked.teachers
+            distil(load_run(first, ensemble=others), asked.wanted, asked.run, _answered(asked), Report())
+        go(None, asked.run)
+    except Interrupted as stopped:
+        print(f"regard: {stopped}", file=sys.stderr)
+        return stopped.code
+    return 0
+
+
+def _answered(asked: DistillCommand) -> Iterator[Pair]:
+    """What the teachers answer to the sources that have no target."""
+    if asked.unlabelled is None:
+        return
+    first, *others = asked.teachers
+    translate = TranslateCommand(
+        run=first,
+        ensemble=tuple(others),
+        file=str(asked.unlabelled),
+        out=asked.run / "answers",
+        search=asked.search,
+        processes=asked.processes,
+    )
+    both = zip(read_lines(translate.file), read_lines(str(answered_once(translate))), strict=True)
+    yield from (Pair(source, target) for source, target in both if source.strip() and target.strip())
 
 
 def evaluate(asked: EvaluateCommand) -> int:

@@ -15,11 +15,12 @@ from regard.cli.commands.lab import LabCommand
 from regard.cli.commands.labelling import CaptionCommand, ClassifyCommand, EmbedCommand, TagCommand
 from regard.cli.commands.look import LookCommand
 from regard.cli.commands.serve import ServeCommand
-from regard.cli.commands.training import CompareCommand, DemoCommand, EvaluateCommand, TrainCommand
+from regard.cli.commands.training import CompareCommand, DemoCommand, DistillCommand, EvaluateCommand, TrainCommand
 
 IN_ORDER: tuple[type[Command], ...] = (
     InitCommand,
     TrainCommand,
+    DistillCommand,
     EvaluateCommand,
     CompareCommand,
     ImportCommand,

@@ -1,6 +1,6 @@
-"""`regard train`, `evaluate`, `compare` and `demo`."""
+"""`regard train`, `distill`, `evaluate`, `compare` and `demo`."""
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,9 @@ from regard.cli.commands.shared import Answering, must_be_there
 from regard.config import Recipe, recipe_from, to_table
 from regard.config.decoding import Search
 from regard.config.recipe import read_toml
+from regard.config.settings import at_least
 from regard.errors import UserError
-from regard.folder import SeedSet, runs_in
+from regard.folder import Folder, SeedSet, is_run, runs_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,54 @@ class TrainCommand(Command):
     @classmethod
     def more(cls) -> str:
         return "Any setting of a recipe is an option, --section.key VALUE: docs/training.md lists them."
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistillCommand(Command):
+    """Train a run that learns what other runs find probable: one that is small or quick from several that are good."""
+
+    examples = """
+        regard distill runs/fr-0 runs/fr-1 --run runs/small --model.encoder.layers 1 --model.decoder.layers 1
+        regard distill runs/fr --run runs/gru --model gru --train.steps 4000
+        regard distill runs/fr-0 runs/fr-1 --run runs/small --unlabelled more.en --processes 4"""
+    own = ("model", "train")
+
+    teachers: tuple[Path, ...] = place("RUN …")
+    """Its teachers, which answer together: runs of one kind with the same tokenizers, of any architecture."""
+    run: Path = option(MISSING, "RUN")
+    """Where to keep the new run; where it is one already, its training goes on."""
+    unlabelled: Path | None = None
+    """Further sources, line by line: the teachers translate them, and it learns from that too."""
+    search: Search = group(Search(), "beam", "length_penalty")
+    processes: int = at_least(1, 1)
+    """Processes that translate; what is done when they are stopped is not done again."""
+    changes: dict[str, Any] = settings(Recipe)
+
+    def check(self) -> None:
+        if kept := [name for name in self.changes if name.partition(".")[0] not in self.own]:
+            raise UserError(f"a student has the data and tokens of its teachers, found --{kept[0]}; leave it out")
+
+    def ready(self) -> None:
+        for path in (*self.teachers, *([self.run] if self.goes_on else [])):
+            Folder(path).read_config()
+        if self.unlabelled:
+            must_be_there(str(self.unlabelled))
+
+    @property
+    def goes_on(self) -> bool:
+        return is_run(self.run)
+
+    @property
+    def wanted(self) -> Recipe:
+        """The first teacher's recipe with its changes, to begin from new weights."""
+        there = to_table(Folder(self.teachers[0]).read_config())
+        there["model"] = {**there["model"], "start_from": ""}
+        there["train"] = {**there["train"], "teacher": 0.5, "lora": 0, "last": 0}
+        return recipe_from(there, self.changes)
+
+    @classmethod
+    def more(cls) -> str:
+        return "Settings of [model] and [train] are options; those left out are as the first teacher has them."
 
 
 @dataclass(frozen=True, kw_only=True)
