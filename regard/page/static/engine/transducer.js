@@ -1,5 +1,6 @@
 // Letters to sounds: what is written goes along with what is read, never back.
 
+import { STOP } from '../text/tokenizer.js';
 import { logSoftmax, zeros } from './tensor.js';
 
 /** @import { Linear } from './basic.js' */
@@ -8,7 +9,6 @@ import { logSoftmax, zeros } from './tensor.js';
 /** @import { Tap } from './tap.js' */
 /** @import { Tensor } from './tensor.js' */
 
-const STOP = 2;
 const NEVER = -1e4; // log p of what cannot be
 const HARDLY = -50; // the same for more tokens than there are slots
 const DOUBT = 1e-6; // no token is impossible
