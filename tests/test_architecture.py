@@ -50,7 +50,10 @@ MAY_IMPORT = {
         *("errors", "special", "disk", "config", "folder", "text", "data", "layers", "models", "decode", "tasks"),
         "runs",
     },
-    "page": {"errors", "special", "config", "data", "layers", "models", "decode", "look", "tasks", "runs", "notebook"},
+    "page": {
+        *("errors", "special", "config", "data", "disk", "layers", "models", "decode", "look", "tasks", "runs"),
+        "notebook",
+    },
     "serve": {
         *("errors", "special", "padding", "config", "data", "layers", "models", "decode", "look", "runs"),
     },

@@ -28,7 +28,7 @@ runs, server = asking.runs, pages.server
 def test_the_page_and_its_files_are_there(server):
     status, headers, content = request(server, "GET", "/")
     assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
-    assert b"/static/main.js" in content
+    assert b"/static/page.js" in content
     for name in names():
         assert request(server, "GET", f"/static/{name}")[0] == 200
 
@@ -50,7 +50,7 @@ def test_no_file_of_the_page_names_another_machine():
 def test_one_file_holds_the_page():
     page = standalone()
     assert "/static/" not in page.split("<script")[0]
-    assert re.findall("^(?:import|export) .*", bundle("main.js"), re.MULTILINE) == []
+    assert re.findall("^(?:import|export) .*", bundle("page.js"), re.MULTILINE) == []
     assert "connect-src" not in page  # so default-src 'none' forbids every request
     assert "default-src 'none'" in page
 

@@ -1,4 +1,4 @@
-"""A page's own tokenizers and choices against Python's: the same tokens of awkward texts, the same draws, the same beam."""
+"""A page's own tokenizers and searches against Python's: the same tokens of awkward texts, draws and beams."""
 
 import pytest
 import tabs

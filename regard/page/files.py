@@ -12,6 +12,8 @@ KINDS = {
 STATIC = resources.files("regard.page") / "static"
 OFFLINE = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 """What a saved page may do: run what is in it. It asks nobody for anything."""
+BESIDE = OFFLINE.replace("'unsafe-inline'", "'unsafe-inline' 'self' file:", 1)
+"""What a published page may do: the same, and read the files beside it, which are scripts."""
 _IMPORT = re.compile(r"^import \{([^}]*)\} from '([^']+)';$", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class) (\w+)", re.MULTILINE)
 
@@ -37,15 +39,30 @@ def text_of(name: str) -> str:
     return (STATIC / name).read_text(encoding="utf-8")
 
 
+def known_in(name: str, table: str) -> set[str]:
+    """The names in a table of a module, `const TABLE = { … };`: what the page's own JavaScript knows."""
+    inside = text_of(name).partition(f"const {table} = {{")[2].partition("};")[0]
+    return set(re.findall(r"[\w.]+", inside))
+
+
 def standalone() -> str:
     """The page with its style and modules inside; `ask.js` reads what is put into the element called `saved`."""
+    return _whole("page.js", OFFLINE, '<script type="application/json" id="saved"></script>')
+
+
+def published(contents: str) -> str:
+    """The page that is published: it computes itself, and its contents are JSON that stands in it."""
+    inside = contents.replace("<", "\\u003c")
+    return _whole("published.js", BESIDE, f'<script type="application/json" id="published">{inside}</script>')
+
+
+def _whole(entry: str, policy: str, data: str) -> str:
     page = text_of("index.html")
     page = page.replace('<link rel="stylesheet" href="/static/style.css">', f"<style>\n{text_of('style.css')}</style>")
-    page = page.replace("<head>", f'<head>\n<meta http-equiv="Content-Security-Policy" content="{OFFLINE}">', 1)
-    script = bundle("main.js").replace("</script", "<\\/script")
-    data = '<script type="application/json" id="saved"></script>\n'
+    page = page.replace("<head>", f'<head>\n<meta http-equiv="Content-Security-Policy" content="{policy}">', 1)
+    script = bundle(entry).replace("</script", "<\\/script")
     return page.replace(
-        '<script type="module" src="/static/main.js"></script>', f'{data}<script type="module">\n{script}</script>'
+        '<script type="module" src="/static/page.js"></script>', f'{data}\n<script type="module">\n{script}</script>'
     )
 
 

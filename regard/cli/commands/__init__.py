@@ -14,6 +14,7 @@ from regard.cli.commands.init import InitCommand
 from regard.cli.commands.lab import LabCommand
 from regard.cli.commands.labelling import CaptionCommand, ClassifyCommand, EmbedCommand, TagCommand
 from regard.cli.commands.look import LookCommand
+from regard.cli.commands.publish import PublishCommand
 from regard.cli.commands.serve import ServeCommand
 from regard.cli.commands.training import CompareCommand, DemoCommand, DistillCommand, EvaluateCommand, TrainCommand
 
@@ -37,6 +38,7 @@ IN_ORDER: tuple[type[Command], ...] = (
     HeadsCommand,
     FindCommand,
     LookCommand,
+    PublishCommand,
     ServeCommand,
     ExportCommand,
     CardCommand,

@@ -1,4 +1,6 @@
-// What the page asks of its own server; in a saved page, of what was saved.
+// What the page asks, of whoever answers: its own server, the model in the page, or what was saved.
+
+import { Wrong } from './wrong.js';
 
 /** @import { Special } from './record.js' */
 
@@ -13,7 +15,9 @@
  *   labels: string, each: boolean, beam: number}} Task
  *
  * `kept`: of a saved record without its run, what is said where the model would be asked; `text`: what it read.
- * @typedef {{name: string, path: string, task: Task, special: Special, kept: string, text?: string,
+ * `live`: it is asked again at every letter; `unsearched`: why nothing can be searched for.
+ * @typedef {{name: string, path: string, task: Task, special: Special, kept: string, text?: string, live?: boolean,
+ *   unsearched?: string,
  *   parameters: number, tokens: string, longest: number, scenes: number, examples: string[],
  *   properties: [string, string][]}} Run
  *
@@ -27,6 +31,13 @@
  *   answer: string}[]}} Story
  *
  * @typedef {{[name: string]: any}} Line one of several that come as they are made
+ *
+ * Who answers; no view knows which it is. A path is one of those in regard/page/server.py. `template`: the page as one
+ * file, without its records.
+ * @typedef {{runs(): Promise<Run[]>, stories(): Promise<Story[]>, picture(number: number): Promise<string>,
+ *   plain(path: string, question: Question): Promise<any>, template(): Promise<string>,
+ *   lines(path: string, question: Question, signal?: AbortSignal): AsyncGenerator<Line>,
+ *   record(question: Question, signal?: AbortSignal): Promise<ArrayBuffer>}} Answers
  */
 
 const element = document.getElementById('saved');
@@ -39,8 +50,13 @@ export const offline = element !== null;
 const kept = new Map();
 const first = offline ? `<!doctype html>\n${document.documentElement.outerHTML}` : '';
 
-/** Something that the server, or its absence, says in one line. */
-export class Wrong extends Error {}
+/** @type {Answers} */
+let answers;
+
+/** @param {Answers} who */
+export function answeredBy(who) {
+  answers = who;
+}
 
 export function savedAddress() {
   return saved ? saved.address : '';
@@ -64,57 +80,27 @@ async function once(key, make) {
   return found;
 }
 
-/**
- * @param {string} path
- * @param {Question} [question]
- * @param {AbortSignal} [signal]
- */
-async function asked(path, question, signal) {
-  const wish = question && {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(question),
-  };
-  let response;
-  try {
-    response = await fetch(path, { ...wish, signal });
-  } catch (error) {
-    if (gaveUp(error)) throw error;
-    throw new Wrong('the server does not answer; is the command that opened this page still running?');
-  }
-  if (response.ok) return response;
-  throw new Wrong((await response.json().catch(() => ({}))).error || `the server answered ${response.status}`);
-}
-
-/**
- * Whether nobody waits for an answer any more.
- * @param {unknown} error
- */
-export function gaveUp(error) {
-  return error instanceof Error && error.name === 'AbortError';
-}
-
 /** @returns {Promise<Run[]>} */
 export function runs() {
-  return once('runs', async () => (await asked('/api/runs')).json());
+  return once('runs', () => answers.runs());
 }
 
 /** @returns {Promise<Story[]>} */
 export function stories() {
-  return once('stories', async () => (await asked('/api/stories')).json());
+  return once('stories', () => answers.stories());
 }
 
 /**
- * The answer at a path, read as JSON.
+ * The answer at a path, as plain values.
  * @param {string} path
  * @param {Question} question
  */
 export function plain(path, question) {
-  return once(path + JSON.stringify(question), async () => (await asked(path, question)).json());
+  return once(path + JSON.stringify(question), () => answers.plain(path, question));
 }
 
 /**
- * Lines of JSON, all of them; each is handed on as it comes.
+ * Lines, all of them; each is handed on as it comes.
  * @param {string} path
  * @param {Question} question
  * @param {(line: Line) => void} each
@@ -123,33 +109,14 @@ export function plain(path, question) {
  */
 export function lines(path, question, each, signal) {
   return once(path + JSON.stringify(question), async () => {
-    const { body } = await asked(path, question, signal);
     /** @type {Line[]} */
     const every = [];
-    for await (const text of linesOf(/** @type {ReadableStream<any>} */ (body))) {
-      const line = JSON.parse(text);
-      if (line.error) throw new Wrong(line.error);
+    for await (const line of answers.lines(path, question, signal)) {
       every.push(line);
       each(line);
     }
     return every;
   });
-}
-
-/**
- * @param {ReadableStream<any>} body
- * @returns {AsyncGenerator<string>}
- */
-async function* linesOf(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
-  for (;;) {
-    const { done, value } = await reader.read();
-    const whole = (rest + (value || '')).split('\n');
-    rest = whole.pop() ?? '';
-    yield* whole;
-    if (done) return;
-  }
 }
 
 /**
@@ -159,9 +126,8 @@ async function* linesOf(body) {
  * @returns {Promise<ArrayBuffer>}
  */
 export async function record(question, signal) {
-  const make = async () => (await asked('/api/record', question, signal)).arrayBuffer();
   /** @type {ArrayBuffer | string} */
-  const found = await once(`record${JSON.stringify(question)}`, make);
+  const found = await once(`record${JSON.stringify(question)}`, () => answers.record(question, signal));
   return typeof found === 'string' ? fromText(found) : found;
 }
 
@@ -170,15 +136,12 @@ export async function record(question, signal) {
  * @param {number} number
  */
 export function picture(number) {
-  return once(`scene${number}`, async () => {
-    const content = await (await asked(`/api/scene?number=${number}`)).arrayBuffer();
-    return `data:image/png;base64,${toText(content)}`;
-  });
+  return once(`scene${number}`, () => answers.picture(number));
 }
 
 /** The page as one file, without its records. */
 export async function template() {
-  return offline ? first : (await asked('/standalone.html')).text();
+  return offline ? first : answers.template();
 }
 
 /** All that was asked for and shown, to be saved. */

@@ -42,3 +42,31 @@ function read(buffer, begin, { dtype, shape, data_offsets: [from, to] }) {
     : new Type(buffer.slice(begin + from, begin + to));
   return { shape, data };
 }
+
+/**
+ * The bytes of a file with these blobs.
+ * @param {{[name: string]: Blob}} blobs
+ * @param {{[name: string]: string}} metadata
+ * @returns {ArrayBuffer}
+ */
+export function writeTensors(blobs, metadata) {
+  const all = Object.entries(blobs).sort(([, a], [, b]) => b.data.BYTES_PER_ELEMENT - a.data.BYTES_PER_ELEMENT);
+  /** @type {{[name: string]: any}} */
+  const header = { __metadata__: metadata };
+  let end = 0;
+  for (const [name, { shape, data }] of all) {
+    const [dtype] = Object.entries(TYPES).find(([, Type]) => data instanceof Type) ?? [''];
+    header[name] = { dtype, shape, data_offsets: [end, end + data.byteLength] };
+    end += data.byteLength;
+  }
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  const begin = 8 + Math.ceil(text.length / 8) * 8; // so that numbers lie where they can be read in place
+  const whole = new Uint8Array(begin + end).fill(0x20, 8, begin);
+  new DataView(whole.buffer).setBigUint64(0, BigInt(begin - 8), true);
+  whole.set(text, 8);
+  for (const [name, { data }] of all) {
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    whole.set(bytes, begin + header[name].data_offsets[0]);
+  }
+  return whole.buffer;
+}

@@ -12,6 +12,8 @@ import { percent, unitNamed, visible } from './words.js';
 /** @import { Record } from './record.js' */
 
 const SIDE = 96; // pixels of one's own picture, small enough for an address
+const MOMENT = 150; // milliseconds
+let timer = 0;
 let composed = '';
 let cut = ''; // what was left out of the text that was typed
 let place = h('div.answer', { 'aria-live': 'polite' });
@@ -28,13 +30,27 @@ export function compose(look, top, box) {
   const key = JSON.stringify([run.path, text, image, answer, off, held, length, temperature, seed]);
   if (key === composed) return;
   composed = key;
+  const before = box.querySelector('textarea');
+  const typed = run.live && before && before === document.activeElement ? before : null;
   clear(top).append(...about(look));
   place = h('div.answer', { 'aria-live': 'polite' });
   clear(box).append(...reading(look), place);
   if (cut) box.append(h('p.note.cut', { role: 'status' }, cut));
   box.append(...examples(look), chips(look));
   const area = box.querySelector('textarea');
+  if (area && typed) goOnTyping(area, typed);
   if (area) fit(area);
+}
+
+/**
+ * Whoever types goes on typing: with what is written by now, at the same place.
+ * @param {HTMLTextAreaElement} area
+ * @param {{value: string, selectionStart: number, selectionEnd: number}} typed
+ */
+function goOnTyping(area, { value, selectionStart, selectionEnd }) {
+  area.value = value;
+  area.focus({ preventScroll: true });
+  area.setSelectionRange(selectionStart, selectionEnd);
 }
 
 /**
@@ -83,7 +99,10 @@ function writing({ run, selection, choose }) {
       event.preventDefault();
       submit();
     },
-    oninput: () => fit(text),
+    oninput: () => {
+      fit(text);
+      if (run.live) again(submit);
+    },
   });
   text.value = selection.text;
   const submit = () => {
@@ -94,6 +113,15 @@ function writing({ run, selection, choose }) {
   };
   const why = offline && { disabled: true, title: 'a saved page shows what it holds' };
   return [text, button('button.button.main', submit, why, 'Look')];
+}
+
+/**
+ * Does something as soon as nobody has typed for a moment.
+ * @param {() => void} act
+ */
+function again(act) {
+  clearTimeout(timer);
+  timer = window.setTimeout(act, MOMENT);
 }
 
 /** @param {HTMLTextAreaElement} text */

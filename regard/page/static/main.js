@@ -1,6 +1,6 @@
 // The shell: what is looked at, the nine views on one selection, the keyboard.
 
-import { runs as askRuns, gaveUp, offline, savedAddress } from './ask.js';
+import { runs as askRuns, offline, savedAddress } from './ask.js';
 import { answer, compose } from './composer.js';
 import { button, state } from './controls.js';
 import { byId, clear, h, hideTip } from './dom.js';
@@ -17,6 +17,7 @@ import { memory } from './views/memory.js';
 import { model } from './views/model.js';
 import { ribbon } from './views/ribbon.js';
 import { workbench } from './views/workbench.js';
+import { gaveUp } from './wrong.js';
 
 /** @import { Line, Question, Run } from './ask.js' */
 /** @import { Table } from './figures.js' */
@@ -75,7 +76,8 @@ const parts = {
   stage: h('main', { id: 'stage', tabindex: -1 }),
 };
 
-async function begin() {
+/** Fetches what there is, builds the page, and draws. */
+export async function begin() {
   paint(localStorage.getItem('theme'));
   try {
     [look.runs] = await Promise.all([askRuns(), learnStories()]);
@@ -360,5 +362,3 @@ function command({ key, shiftKey }) {
   else return false;
   return true;
 }
-
-begin();

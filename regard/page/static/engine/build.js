@@ -89,20 +89,15 @@ const CLASSES = {
   ...{ 'nn.SiLU': SiLU, 'nn.Tanh': Tanh },
 };
 
-/** The names of all classes that a page can compute. */
-export function known() {
-  return Object.keys(CLASSES);
-}
-
 /**
- * A model, and every tap of it by its path.
+ * A model, every part of it by its path, and the taps among them.
  * @param {Description} description
  * @param {(path: string) => Tensor} weights
- * @returns {{model: Model, taps: Map<string, Tap>}}
+ * @returns {{model: Model, parts: Map<string, any>, taps: Map<string, Tap>}}
  */
 export function build(description, weights) {
-  /** @type {Map<string, Tap>} */
-  const taps = new Map();
+  /** @type {Map<string, any>} */
+  const every = new Map();
   /** @type {(one: Description, path: string) => any} */
   const make = (one, path) => {
     const below = (/** @type {string} */ name) => (path ? `${path}.${name}` : name);
@@ -113,8 +108,9 @@ export function build(description, weights) {
     const children = parts.map(([, part]) => part);
     const own = Object.fromEntries([...parts, ...tensors]);
     const made = new Class({ bias: null, path, children, ...one.numbers, ...own });
-    if (made instanceof Tap) taps.set(path, made);
+    every.set(path, made);
     return made;
   };
-  return { model: make(description, ''), taps };
+  const model = make(description, '');
+  return { model, parts: every, taps: new Map([...every].filter(([, part]) => part instanceof Tap)) };
 }

@@ -34,7 +34,8 @@ export const finder = {
   draw(stage, look) {
     const { run, selection, choose } = look;
     if (!run.properties.length) {
-      stage.append(state('Nothing to search', run.kept || 'This run kept too little held-out text to search in.'));
+      const why = run.kept || run.unsearched || 'This run kept too little held-out text to search in.';
+      stage.append(state('Nothing to search', why));
       return null;
     }
     const { property } = selection;
