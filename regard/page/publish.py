@@ -35,7 +35,7 @@ LARGEST = 20_000_000
 UNSEARCHED = "A search reads a corpus, which is not published: regard publish --find PROPERTY keeps what it finds."
 
 
-class Published(NamedTuple):
+class PublishedRun(NamedTuple):
     """One run of a site."""
 
     name: str
@@ -54,7 +54,7 @@ def publish(
     stories: Sequence[Story] = (),
     find: Sequence[str] = (),
     watch: Callable[[str], None] = lambda name: None,
-) -> list[Published]:
+) -> list[PublishedRun]:
     """Writes the site. `bits`: of a weight, 8, 16 or 32; 0: 16, or 8 for a large model. `find`: properties whose search
     is done now, since the page cannot. `watch` is told what is under way."""
     answers = Answers(runs, stories)
@@ -75,7 +75,7 @@ def publish(
         path = to / about["file"]
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text)
-        made.append(Published(about["name"], path, count(run.model).total, weight, len(text.encode())))
+        made.append(PublishedRun(about["name"], path, count(run.model).total, weight, len(text.encode())))
     write_text(to / "index.html", published(_json({"runs": abouts, "stories": answers.stories()})))
     return made
 
