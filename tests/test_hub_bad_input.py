@@ -4,6 +4,7 @@ import io
 import json
 import pickle
 import resource
+import struct
 import tokenize
 import warnings
 import zipfile
@@ -336,6 +337,20 @@ def test_a_header_that_numpy_itself_stumbles_over_is_said_in_a_line(tmp_path):
         np.load(tmp_path / "broken.npz")["enc_emb"]
     with pytest.raises(UserError, match="is damaged at enc_emb"):
         Npz(tmp_path / "broken.npz").array("enc_emb")
+
+
+@pytest.mark.parametrize("name", ["cells/model.pt", "marian-npz/model.npz", "g2p/g2p.npz"])
+def test_an_archive_over_several_disks_is_said_in_a_line(name, formats, tmp_path):
+    """Which makes Python's own question whether it is an archive an error."""
+    path = formats[0] / name
+    whole = path.read_bytes()
+    end = whole.rindex(b"PK\x05\x06")
+    locator = b"PK\x06\x07" + struct.pack("<LQL", 1, 0, 2)
+    path.write_bytes(whole[:end] + locator + whole[end:])
+    with pytest.raises(zipfile.BadZipFile):
+        zipfile.is_zipfile(path)
+    refusal(place_of(path.parent), tmp_path / "run")
+    path.write_bytes(whole)
 
 
 def test_a_marian_file_whose_settings_have_another_name(tmp_path):

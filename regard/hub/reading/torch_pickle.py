@@ -45,8 +45,9 @@ def load_pickle(path: Path) -> Any:
 def _check_archive(path: Path) -> None:
     """No part of a zip file is larger than the file: torch packs nothing."""
     size = path.stat().st_size
-    if not zipfile.is_zipfile(path):
-        return
+    with path.open("rb") as file:
+        if file.read(len(ZIP)) != ZIP:
+            return
     try:
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()
