@@ -40,6 +40,7 @@ from regard.hub import importing
 from regard.hub.families import open_package
 from regard.hub.importing import shapes_of, weights_of
 from regard.hub.out import export
+from regard.hub.package import in_one_line
 from regard.hub.reading import read_package
 
 NUMBERS = (0, 1, 0x7F, 0x80, 0xFF)
@@ -215,12 +216,13 @@ STRUCTURED = {".json": other_value, ".safetensors": other_header}
 def attempt(source: Path) -> str:
     """What becomes of a source: read, or refused; anything else is a mistake of ours and rises."""
     try:
-        package = read_package(source)
-        for read in weights_of(package, open_package(package)).values():
-            read()
+        with in_one_line():
+            package = read_package(source)
+            for read in weights_of(package, open_package(package)).values():
+                read()
         return "read"
     except UserError as error:
-        return "refused" if "\n" not in str(error) else f"refused in several lines: {error}"
+        return "refused" if str(error).isprintable() and len(str(error)) <= 1000 else "refused in several lines"
 
 
 def fuzz(number: int, seed: int, folder: Path, formats: dict[str, list[Path]], limited: bool = False) -> Counter[str]:

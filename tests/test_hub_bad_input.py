@@ -353,6 +353,18 @@ def test_an_archive_over_several_disks_is_said_in_a_line(name, formats, tmp_path
     path.write_bytes(whole)
 
 
+def test_names_that_nobody_can_read_are_no_part_of_what_is_said(formats, tmp_path):
+    path = formats[0] / "gguf-bytes/model.gguf"
+    whole = path.read_bytes()
+    long = b"\n\0\x1b" * 2000
+    at = whole.index(b"token_embd.weight") - 8
+    path.write_bytes(whole[:at] + struct.pack("<Q", len(long)) + long + whole[at + 25 :])
+    said = refusal(path, tmp_path / "run")
+    assert said.isprintable()
+    assert len(said) < 1000
+    path.write_bytes(whole)
+
+
 def test_a_marian_file_whose_settings_have_another_name(tmp_path):
     whole = as_bin(marian_arrays(), SETTINGS, eight_bits=True)
     put(tmp_path / "marian", whole.replace(b"special:model.yml", b"special_model.yml"))

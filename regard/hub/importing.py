@@ -15,7 +15,7 @@ from regard.errors import UserError
 from regard.folder import Folder
 from regard.hub.families import open_package
 from regard.hub.opened import Opened
-from regard.hub.package import Package
+from regard.hub.package import Package, in_one_line
 from regard.hub.pouring import DTYPES, pour_tensors
 from regard.hub.reading import read_package
 from regard.hub.tokens import names_of_roles
@@ -28,6 +28,7 @@ OTHERS = "config and weights are of different models: fetch both again"
 PIECE = 1 << 20  # bytes that are read at once for a checksum
 
 
+@in_one_line()
 def import_run(source: Path, run: Path) -> Recipe:
     """Makes a run folder of a model that another program trained."""
     package = read_package(source)

@@ -1,6 +1,7 @@
 """What another program's files hold, whatever their format: facts, tensors and a tokenizer."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -11,6 +12,8 @@ from regard.errors import UserError
 
 Word = TypeVar("Word", bound=str)
 LARGEST, DEEPEST = 1 << 24, 1 << 10  # no width or vocabulary, and no number of layers, is above these
+
+LONGEST, ENDS = 700, 200  # letters of a refusal; of its end, which says what to do
 
 
 class Tensors(Protocol):
@@ -123,6 +126,16 @@ class Package:
     def reading(self) -> "Package":
         """The same, with the tokenizer of what is read as its tokenizer."""
         return self if self.source is None else replace(self, source=None, **self.source._asdict())
+
+
+@contextmanager
+def in_one_line() -> Iterator[None]:
+    """A refusal that people can read, whatever the broken names in it: nothing invisible, and no kilobytes of it."""
+    try:
+        yield
+    except UserError as error:
+        said = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in str(error))
+        raise UserError(said if len(said) <= LONGEST else f"{said[: LONGEST - ENDS]}…{said[-ENDS:]}") from error
 
 
 def _short(value: object) -> str:
