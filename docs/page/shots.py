@@ -14,6 +14,7 @@ from urllib.parse import quote
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
+from regard.data.corpora.phrases import notes_sentences
 from regard.page.answers import Answers
 from regard.page.server import Server
 from regard.runs import load_run
@@ -21,7 +22,7 @@ from regard.runs import load_run
 HERE = Path(__file__).parent
 ALONE = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 LARGEST = 190_000  # bytes of a file, above which its colours are counted
-ENGLISH = "the two small houses are red and your sister sees them"
+ENGLISH = notes_sentences("french")[-1].source
 PYTHON = 'def read(path):\n    """Return the text."""\n    with open(path) as file:\n        return'
 SHOTS: dict[str, tuple[str, dict[str, object]]] = {
     "model": ("translator", {"view": "model", "text": ENGLISH, "step": 4}),
