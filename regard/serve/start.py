@@ -126,6 +126,7 @@ def server_for(app: Starlette, served: Sequence[Served], seconds: float) -> Drai
         lifespan="off",
         log_level="error",  # what clients do wrong is counted, not told: whoever likes would fill the disk
         access_log=False,
+        proxy_headers=False,  # nobody asks where a request came from
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=5,

@@ -2,7 +2,8 @@
 
 import json
 import math
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -39,7 +40,7 @@ def read(kind: type[T], data: object) -> T:
     """An object of JSON as a value; a field that is missing, unknown or of another kind is named."""
     if not isinstance(data, dict):
         raise Declined(400, f"the body must be a JSON object, found {_kind(data)}")
-    hints, known = get_type_hints(kind), {one.name: one for one in fields(kind)}
+    hints, known = _fields_of(kind)
     found = {}
     for name, value in data.items():
         if name not in known:
@@ -53,6 +54,12 @@ def read(kind: type[T], data: object) -> T:
         if name not in found and one.default is MISSING and one.default_factory is MISSING:
             raise Declined(400, f"'{name}' is missing", name, "missing_required_parameter")
     return kind(**found)
+
+
+@cache
+def _fields_of(kind: "type[DataclassInstance]") -> tuple[dict[str, Any], dict[str, Field[Any]]]:
+    """Types and fields by name."""
+    return get_type_hints(kind), {one.name: one for one in fields(kind)}
 
 
 def between(name: str, value: float | None, least: float, most: float) -> None:
