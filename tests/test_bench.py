@@ -138,6 +138,11 @@ def of_fuzz_server(folder: Path) -> None:
     asked(folder, "fuzz_server", "--count", "400")
 
 
+def of_alike(folder: Path) -> None:
+    runs = "transformer-lm-run=write", "transformer-seq2seq-run=en:fr"
+    asked(folder, "alike", "--runs", *runs, "--each", "8", "--count", "60", "--clients", "9", "--longest", "6")
+
+
 APART = {"digests", "digest_work"}  # they compare this tree with another one, by minutes of work
 FIGURES = {
     "attention": ["tokens, 8 heads of 64, causal: memory of the whole process | [0-9,]+ MB", "would be | 0 MB"],
@@ -151,6 +156,7 @@ FIGURES = {
     "by_length": ["run up to 8: [0-9.]+ .*19 and more: [0-9.]+"],
     "word_error": ["test, 4 words: WER [0-9.]+, PER [0-9.]+"],
     "load": ["/v1/completions | 200 | [0-9]+", "/v1/completions | 400 | [0-9]+", r"\A(?![\s\S]*lost)"],
+    "alike": ["transformer-lm-run | the same bytes | [0-9]+", r"\A(?![\s\S]*(lost|other bytes|status))"],
     "fuzz_server": ["answered | 200 | [0-9]+", "answered | 400 | [0-9]+", r"\A(?![\s\S]*answered | 5)"],
     "house": ["code lines"],
     "data": [],

@@ -1,6 +1,7 @@
 """The server as a process: listens, cuts off who is too slow, drains when it is asked to end."""
 
 import asyncio
+import logging
 import signal
 import socket
 from collections.abc import Sequence
@@ -119,6 +120,7 @@ def server_for(app: Starlette, served: Sequence[Served], seconds: float) -> Drai
     """A server that is ready to answer."""
     for one in served:
         _ = one.engine, one.fingerprint  # now, not at the first request
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # it would tell of every client that left in mid-stream
     config = uvicorn.Config(
         app,
         http=Hurried,
