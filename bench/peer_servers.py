@@ -57,7 +57,9 @@ def ctranslate2(folder: Path, port: int, rows: int, run: Path) -> None:
             while not waiting.empty() and len(some) < rows:
                 some.append(waiting.get_nowait())
             sources = [source for source, _ in some]
-            found = await asyncio.to_thread(engine.translate_batch, sources, beam_size=5, max_batch_size=rows)
+            most = 2 * max(map(len, sources)) + 20  # as ours
+            how = {"beam_size": 5, "max_batch_size": rows, "max_decoding_length": most}
+            found = await asyncio.to_thread(engine.translate_batch, sources, **how)
             for (_, answer), one in zip(some, found, strict=True):
                 answer.set_result(one.hypotheses[0])
 

@@ -1,5 +1,7 @@
 """Streams from several servers of one model: tokens a second and time to the first one, at each number of streams.
 
+Of translators (`--translate en:fr`), which have no streams, a translation counts as one, and comes all at once.
+
 Streams begin at random times, S of them within `--over` seconds, whether or not others have been answered; the servers
 take turns. Each is asked for the same number of tokens, and kept from ending earlier. With `--hold`, each stream that
 ends is followed by the next, for so many seconds. Only 127.0.0.1 is ever asked.
@@ -48,7 +50,10 @@ def _at(times: Sequence[float], share: float) -> float:
 async def stream(port: int, body: Mapping[str, Any], due: float, seen: Seen) -> None:
     """One answer to its end; its first token counts from when it was due."""
     sent = json.dumps(body).encode()
-    head = f"POST /v1/completions HTTP/1.1\r\nhost: {HOST}\r\nconnection: close\r\ncontent-type: application/json\r\n"
+    path, ends, piece = (
+        ("/translate", b'{"translatedText"', b"{") if "q" in body else ("/v1/completions", b"data: [DONE]", b"data: {")
+    )
+    head = f"POST {path} HTTP/1.1\r\nhost: {HOST}\r\nconnection: close\r\ncontent-type: application/json\r\n"
     pieces, last, ended = 0, due, False
     try:
         async with asyncio.timeout(PATIENCE):
@@ -56,8 +61,8 @@ async def stream(port: int, body: Mapping[str, Any], due: float, seen: Seen) -> 
             try:
                 writer.write(f"{head}content-length: {len(sent)}\r\n\r\n".encode() + sent)
                 async for line in reader:
-                    ended = ended or line.startswith(b"data: [DONE]")
-                    if line.startswith(b"data: {"):
+                    ended = ended or line.startswith(ends)
+                    if line.startswith(piece):
                         now = time.monotonic()
                         (seen.gaps if pieces else seen.firsts).append(now - last)
                         pieces, last = pieces + 1, now
@@ -66,7 +71,7 @@ async def stream(port: int, body: Mapping[str, Any], due: float, seen: Seen) -> 
     except (OSError, TimeoutError, ValueError):
         ended = False
     seen.whole, seen.lost = seen.whole + ended, seen.lost + (not ended)
-    seen.tokens += body["max_tokens"] if ended else 0
+    seen.tokens += body.get("max_tokens", 1) if ended else 0
 
 
 async def begun(port: int, bodies: Sequence[Mapping[str, Any]], over: float, hold: float) -> Seen:
@@ -91,10 +96,20 @@ def bodies(server: str, model: str, number: int, tokens: int) -> list[dict[str, 
     return [wish | {"prompt": f"{TEXTS[place % len(TEXTS)]} {place}"} for place in range(number)]
 
 
+def translations(languages: str, number: int) -> list[dict[str, Any]]:
+    """Sentences of all lengths, by a beam of 5."""
+    source, _, target = languages.partition(":")
+    chance = random.Random(1)
+    words = " ".join(TEXTS).split()
+    texts = (" ".join(chance.choices(words, k=chance.randint(3, 20))) for _ in range(number))
+    return [{"q": text, "source": source, "target": target} for text in texts]
+
+
 def main() -> None:
     wants = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     wants.add_argument("servers", nargs="+", metavar="NAME=PORT")
-    wants.add_argument("--model", required=True)
+    wants.add_argument("--model", default="")
+    wants.add_argument("--translate", metavar="FROM:TO")
     wants.add_argument("--streams", type=int, nargs="+", default=[1, 8, 32, 128, 200])
     wants.add_argument("--tokens", type=int, default=64)
     wants.add_argument("--over", type=float, default=1.0, help="seconds within which all begin")
@@ -111,6 +126,8 @@ def main() -> None:
         for _ in range(given.rounds):
             for name, port in servers:
                 asked = bodies(name, given.model, number, given.tokens)
+                if given.translate:
+                    asked = translations(given.translate, number)
                 found = asyncio.run(begun(int(port), asked, given.over if number > 1 else 0.0, given.hold))
                 print(f"| {number} | {name} | {found.told()} |", flush=True)
 

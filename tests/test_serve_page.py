@@ -38,6 +38,10 @@ def test_write_translate_and_classify(there, browser, scheme):
     page.click("#go")
     page.wait_for_selector("#map table", state="attached")
     assert page.is_hidden("#length")
+    for place, inside in (("#answer", ""), ("#others", "<li>"), ("#map", "<table><tbody><tr><th>")):
+        page.eval_on_selector(place, f"one => {{ one.innerHTML = '{inside}' + 'x'.repeat(900) }}")  # on a phone
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.select_option("#run", "classes")
     page.click("#go")
     page.wait_for_selector("#others li")
