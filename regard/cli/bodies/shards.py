@@ -9,6 +9,7 @@ that lies there can be taken for the answer to something else.
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import reduce
 from itertools import count, islice
 from pathlib import Path
 from shutil import copyfileobj, rmtree
@@ -54,7 +55,8 @@ def answered_once(asked: InShards) -> Path:
     """
     assert asked.out is not None
     files = [checksum(path) for path in asked.relies_on()]
-    key = text_sum(repr((replace(asked, out=None, processes=1, threads=0), files, text_sum("\n".join(asked.items())))))
+    lines = reduce(lambda before, line: text_sum(f"{before} {line}"), asked.items(), "")
+    key = text_sum(repr((replace(asked, out=None, processes=1, threads=0), files, lines)))
     asked = replace(asked, out=asked.out.with_name(f"{asked.out.name}-{key}"))
     assert asked.out is not None
     if not asked.out.exists():

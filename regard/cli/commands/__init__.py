@@ -3,6 +3,7 @@
 from regard.cli.command import Command
 from regard.cli.commands.about import CompletionCommand, CorporaCommand
 from regard.cli.commands.align import AlignCommand
+from regard.cli.commands.backtranslate import BacktranslateCommand
 from regard.cli.commands.card import CardCommand
 from regard.cli.commands.decoding import ScoreCommand, TranslateCommand, WriteCommand
 from regard.cli.commands.doctor import DoctorCommand
@@ -22,6 +23,7 @@ IN_ORDER: tuple[type[Command], ...] = (
     InitCommand,
     TrainCommand,
     DistillCommand,
+    BacktranslateCommand,
     EvaluateCommand,
     CompareCommand,
     ImportCommand,
