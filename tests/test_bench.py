@@ -18,6 +18,7 @@ from trainings import quietly
 import regard
 from bench import cache, data, decoding, engines, language_model, length, measure, padding, recurrent, tatoeba
 from bench.engines import BARE, ENGINES, HUGGING_FACE, REGARD, Shape, translator
+from regard.page.publish import publish
 
 BENCH = tiny.ROOT / "bench"
 BLOCKS = regard.Transformer(width=8, layers=1, heads=2)
@@ -61,6 +62,12 @@ def of_padding(folder: Path) -> None:
 def of_page(folder: Path) -> None:
     importlib.import_module("tabs")  # which skips where there is no browser, or fails where one is required
     importlib.import_module("bench.page").main(lengths=(8,), times=1)
+
+
+def of_published(folder: Path) -> None:
+    importlib.import_module("tabs")
+    publish(pages.make_runs(folder, ["lstm"]), folder / "site")
+    importlib.import_module("bench.published").main(str(folder / "site"), tokens=2)
 
 
 def translating(folder: Path, name: str, words: int) -> Path:
@@ -153,6 +160,7 @@ FIGURES = {
     "decoding": ["regard against | bare nn.LSTM [0-9.]+×", "tokens equal to regard's | bare nn.LSTM 100.0%"],
     "padding": ["padding in batches of 2,048 tokens | [0-9.]+% | [0-9.]+% in file order"],
     "page": ["8 +[0-9.]+ MB +[0-9]+ ms +[0-9]+ ms"],
+    "published": ["lstm-run +3,771 +0.02 MB +[0-9]+ ms +[0-9]+ ms +[0-9,]+"],
     "by_length": ["run up to 8: [0-9.]+ .*19 and more: [0-9.]+"],
     "word_error": ["test, 4 words: WER [0-9.]+, PER [0-9.]+"],
     "load": ["/v1/completions | 200 | [0-9]+", "/v1/completions | 400 | [0-9]+", r"\A(?![\s\S]*lost)"],

@@ -170,7 +170,7 @@ def test_every_view_opens_on_a_published_page(disk, family):
         assert "broke" not in shown
         assert "did not work" not in shown
         if view == "memory":
-            assert "gradients are computed by Python" in shown
+            assert "Gradients are computed by Python" in shown
         if view == "finder":
             assert "regard publish --find PROPERTY" in shown
 

@@ -32,7 +32,11 @@ from regard.runs import Run
 LARGEST = 20_000_000
 """Parameters of a model that a browser can be asked to load and compute."""
 
-UNSEARCHED = "A search reads a corpus, which is not published: regard publish --find PROPERTY keeps what it finds."
+LACKS = {
+    "gradient": "Gradients are computed by Python, and this page is without it: open the run with regard look.",
+    "search": "A search reads a corpus, which is not published: regard publish --find PROPERTY keeps what it finds.",
+}
+"""What a page cannot do, and why not."""
 
 
 class PublishedRun(NamedTuple):
@@ -67,7 +71,7 @@ def publish(
         known = {key for key, _ in about["properties"]}
         searches = {key: _found(answers, number, key, watch) for key in find if key in known}
         about |= {
-            "path": "", "file": f"runs/{name}.js", "live": True, "unsearched": UNSEARCHED,
+            "path": "", "file": f"runs/{name}.js", "live": True, "lacks": LACKS,
             "properties": [one for one in about["properties"] if one[0] in searches],
         }  # fmt: skip
         weight = bits or bits_for(run.model)

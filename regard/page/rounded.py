@@ -23,9 +23,10 @@ def bits_for(model: nn.Module) -> int:
 def rounded(model: nn.Module, bits: int) -> dict[str, Tensor]:
     """Every weight by its path, and the scales beside it; what is not trained but computed with, too."""
     found: dict[str, Tensor] = {}
+    learnt = {path for path, _ in model.named_parameters()}
     for path, tensor in _tensors(model):
         tensor = tensor.detach().float().cpu().contiguous()
-        if tensor.dim() < 2 or bits == 32:
+        if tensor.dim() < 2 or bits == 32 or path not in learnt:
             found[path] = tensor
         elif bits == 16:
             found[path] = tensor.half()

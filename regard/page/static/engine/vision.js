@@ -157,14 +157,25 @@ export class Residual {
   }
 }
 
-/** Stages of convolutions one after the other. */
+/** Stages of convolutions one after the other, of colours x = (pixel − mean) / deviation. */
 export class Body {
-  /** @param {{stem: Map, stages: ModuleList, stride: number}} given */
-  constructor({ stem, stages, stride }) {
+  /** @param {{stem: Map, stages: ModuleList, mean: Tensor, deviation: Tensor}} given */
+  constructor({ stem, stages, mean, deviation }) {
     this.stem = stem;
     /** @type {Map[]} */
     this.stages = stages.children;
-    this.stride = stride;
+    this.mean = mean.data;
+    this.deviation = deviation.data;
+  }
+
+  /**
+   * What it finds in pictures. Shapes: (3, Y, X) from 0 to 255 → (C, y, x).
+   * @param {Tensor} pixels
+   */
+  see({ shape, data }) {
+    const place = shape[1] * shape[2];
+    const colour = (/** @type {number} */ i) => Math.floor(i / place);
+    return this.forward({ shape, data: data.map((x, i) => (x - this.mean[colour(i)]) / this.deviation[colour(i)]) });
   }
 
   /** @param {Tensor} x */
@@ -179,25 +190,20 @@ export class Body {
  */
 export class Regions {
   /**
-   * @param {{body: Body, row: Sinusoid, column: Sinusoid, W_1: Linear, W_2: Linear, norm: Map, mean: Tensor,
-   *   deviation: Tensor}} given
+   * @param {{body: Body, row: Sinusoid, column: Sinusoid, W_1: Linear, W_2: Linear, norm: Map}} given
    */
-  constructor({ body, row, column, W_1, W_2, norm, mean, deviation }) {
+  constructor({ body, row, column, W_1, W_2, norm }) {
     this.body = body;
     this.row = row;
     this.column = column;
     this.W_1 = W_1;
     this.W_2 = W_2;
     this.norm = norm;
-    this.mean = mean.data;
-    this.deviation = deviation.data;
   }
 
   /** @param {Tensor} pixels */
-  forward({ shape, data }) {
-    const place = shape[1] * shape[2];
-    const plain = data.map((x, i) => (x - this.mean[Math.floor(i / place)]) / this.deviation[Math.floor(i / place)]);
-    const found = this.body.forward({ shape, data: plain }); // (C, y, x)
+  forward(pixels) {
+    const found = this.body.see(pixels); // (C, y, x)
     const [channels, down, across] = found.shape;
     const seen = zeros(down * across, channels);
     for (let i = 0; i < seen.data.length; i++) {

@@ -17,7 +17,6 @@ import { written } from './writing.js';
  */
 
 const SLICE = 12; // milliseconds of work before the page may draw
-const NO_GRADIENTS = 'gradients are computed by Python, and this page is without it: open the run with regard look';
 
 /** @implements {Answers} */
 export class Here {
@@ -65,7 +64,7 @@ export class Here {
     const run = await this.asked(asked);
     if (path === '/api/write') yield* written(run, asked, pauses(signal));
     else if (path === '/api/find') yield* run.found[asked.property ?? ''] ?? [];
-    else throw new Wrong(NO_GRADIENTS);
+    else throw new Wrong(run.about.lacks?.gradient ?? `there is nothing to ask at '${path}'`);
   }
 
   /** @param {number} number */

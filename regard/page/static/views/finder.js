@@ -34,7 +34,7 @@ export const finder = {
   draw(stage, look) {
     const { run, selection, choose } = look;
     if (!run.properties.length) {
-      const why = run.kept || run.unsearched || 'This run kept too little held-out text to search in.';
+      const why = run.kept || run.lacks?.search || 'This run kept too little held-out text to search in.';
       stage.append(state('Nothing to search', why));
       return null;
     }

@@ -53,7 +53,8 @@ export function measured(stage, look, attention) {
     .then((found) => {
       const heads = found[selection.measure];
       if (!heads) {
-        const why = `${name} is not defined for this attention of this ${run.task.name}.`;
+        const none = `${name} is not defined for this attention of this ${run.task.name}.`;
+        const why = run.lacks?.[selection.measure] ?? none;
         place.replaceChildren(state('It does not apply here', why));
         return;
       }

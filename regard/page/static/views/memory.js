@@ -33,7 +33,9 @@ export const memory = {
         place.replaceChildren(...drawn(curves, all, record.attention.length > 0));
       })
       .catch((error) =>
-        place.replaceChildren(state('No gradients', error.message, offline || run.kept ? '' : 'wrong')),
+        place.replaceChildren(
+          state('No gradients', error.message, offline || run.kept || run.lacks?.gradient ? '' : 'wrong'),
+        ),
       );
     return {
       table: () => [['curve', 'k', 'value'], ...found.flatMap((one) => one.values.map((v, k) => [one.name, k, v]))],
