@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pages
@@ -132,8 +132,8 @@ def test_who_sends_a_head_too_slowly_is_cut_off(runs, monkeypatch, before):
         wait_until(lambda: not there.server.server_state.connections)
 
 
-def test_a_run_that_vanishes_from_the_disk_goes_on(runs, tmp_path):
-    """What is served is what was loaded, until the server is begun anew."""
+def test_a_run_that_is_written_over_and_vanishes_goes_on(runs, tmp_path):
+    """What is served is what was loaded, until the server is begun anew; a file is no longer looked at, nor mapped."""
     for name, run in runs.items():
         shutil.copytree(run.folder.path, tmp_path / name)
     loaded = {name: load_run(tmp_path / name) for name in runs}
@@ -145,13 +145,18 @@ def test_a_run_that_vanishes_from_the_disk_goes_on(runs, tmp_path):
     with serving(runs) as there:
         wanted = [told(there, *wish) for wish in wishes]
     with serving(loaded) as there:
+        for run in loaded.values():
+            size = run.folder.weights.stat().st_size
+            with run.folder.weights.open("r+b") as file:
+                file.write(bytes(size))
+        found = [told(there, *wish) for wish in wishes]
         for name in runs:
             shutil.rmtree(tmp_path / name)
-        found = [told(there, *wish) for wish in wishes]
+        found += [told(there, *wish) for wish in wishes]
     for one in (*wanted, *found):
         for changing in ("id", "created"):
             one.pop(changing, None)
-    assert found == wanted
+    assert found == wanted * 2
 
 
 def test_a_log_that_cannot_be_written_costs_no_answer(runs, monkeypatch):
@@ -188,6 +193,60 @@ def test_a_clock_that_jumps_is_not_noticed(runs, monkeypatch):
     assert all(0 <= value < 600 for value in sums)
 
 
+# ---- a process that is told to end, or is killed
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@contextmanager
+def begun(run, port):
+    """`regard serve`, once it answers; killed in the end if it lives."""
+    serve = [sys.executable, "-m", "regard", "serve", f"lstm={run.folder.path}", "--port", str(port)]
+    with subprocess.Popen(serve, cwd=ROOT, stderr=subprocess.PIPE) as process:
+        try:
+            assert b"answers for lstm" in process.stderr.readline()
+            yield process
+        finally:
+            process.kill()
+
+
+def streaming_from(port):
+    """A client that was told the first of what it asked for."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    body = json.dumps({"model": "lstm", "prompt": "day", "stream": True} | ENDLESS | {"max_tokens": 150})
+    connection.request("POST", "/v1/completions", body, {"content-type": "application/json", "connection": "close"})
+    answer = connection.getresponse()
+    assert answer.readline().startswith(b"data: ")
+    return answer
+
+
+WHOLE = b"data: [DONE]\n\n"
+
+
+def test_told_to_end_it_finishes_what_it_began_and_says_nothing_else(runs):
+    port = free_port()
+    with begun(runs["lstm"], port) as process:
+        answers = [streaming_from(port) for _ in range(8)]
+        process.send_signal(signal.SIGTERM)
+        assert all(answer.read().endswith(WHOLE) for answer in answers)
+        assert process.wait(60) == 0
+        assert process.stderr.read() == b""
+
+
+def test_killed_it_never_looks_whole_and_is_begun_anew_at_the_same_port(runs):
+    port = free_port()
+    with begun(runs["lstm"], port) as process, streaming_from(port) as answer:
+        process.kill()
+        with suppress(http.client.IncompleteRead, ConnectionResetError):
+            assert not answer.read().endswith(WHOLE)
+    with begun(runs["lstm"], port):
+        assert streaming_from(port).read().endswith(WHOLE)
+
+
 # ---- several processes at one port
 
 
@@ -220,9 +279,7 @@ def workers_told(port):
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="wants /proc to find the workers")
 def test_a_worker_that_is_killed_is_begun_anew(runs):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     words = ["serve", f"lstm={runs['lstm'].folder.path}", "--port", str(port), "--workers", "2"]
     above = subprocess.Popen([sys.executable, "-m", "regard", *words], cwd=ROOT, stderr=subprocess.DEVNULL)
     try:
