@@ -107,5 +107,6 @@ def test_the_mark_is_a_token_of_its_own(kind, size):
 def test_what_cannot_be_is_said(there, pairs, refused):
     words = ("backtranslate", there.run, there.mono, "--out")
     assert refused(*words, pairs).endswith("pairs.tsv is there already; remove it, or name another --out")
+    assert refused(*words[:3]) == "backtranslate wants a file for the pairs, found none; add --out FILE"
     assert "does not exist" in refused("backtranslate", there.run, "nowhere.txt", "--out", "x.tsv")
     assert "--tag stands in a line of source<TAB>target" in refused(*words, "x.tsv", "--tag", "a\tb")

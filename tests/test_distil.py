@@ -92,6 +92,8 @@ def test_going_on_is_exact_and_begins_again_where_no_configuration_is(teachers, 
     monkeypatch.setattr(distil, "asked", lambda *_: 1 / 0)  # that is written once
     assert distilled(*teachers, "--run", path) == 0
     assert tiny.differences(student, path) == []
+    assert distilled(*teachers, "--run", path, "--train.steps", "9") == 0
+    assert [entry["step"] for entry in looks_of(path)] == [4, 8, 9]
 
 
 def test_further_sources_are_answered_once_and_learnt_from(teachers, tmp_path, monkeypatch):
@@ -170,6 +172,7 @@ def test_it_is_for_training_only_and_goes_with_consistency():
 def test_what_there_is_not_is_said(teachers, tmp_path, capsys):
     quietly(tiny.recipe(tmp_path, "lm-rnn", steps=1), tmp_path / "lm")
     for words, said in (
+        (teachers, "distill wants a folder for the new run, found none; add --run RUN"),
         ((tmp_path / "lm", "--run", tmp_path / "x"), "is a language model, distill wants runs that read a source"),
         (
             (teachers[0], "--run", tmp_path / "x", "--data.limit", "3"),

@@ -18,7 +18,7 @@ def backtranslate(asked: BacktranslateCommand) -> int:
     translate = TranslateCommand(
         run=asked.run,
         file=str(asked.file),
-        out=asked.out.with_name(f".{asked.out.name}"),
+        out=asked.pairs.with_name(f".{asked.pairs.name}"),
         search=asked.search,
         ensemble=asked.ensemble,
         processes=asked.processes,
@@ -26,10 +26,11 @@ def backtranslate(asked: BacktranslateCommand) -> int:
     answers = answered_once(translate)
     made = list(_made(asked, read_lines(str(answers))))
     real = list(TASKS["pairs"].read(where, None)) if (where := one_or_more(asked.real)) else []
-    with replacing(asked.out) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
+    with replacing(asked.pairs) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(_lines([*real * asked.times, *made]))
     answers.unlink()
-    print(f"{counted(len(made), 'pair')} made, behind {asked.times} × {counted(len(real), 'pair')}", file=sys.stderr)
+    behind = f", behind {counted(len(real), 'pair')} of people's, {asked.times} ×" if real else ""
+    print(f"{counted(len(made), 'pair')} made{behind}", file=sys.stderr)
     return 0
 
 

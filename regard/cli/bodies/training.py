@@ -40,10 +40,12 @@ def train(asked: TrainCommand) -> int:
 
 def distill(asked: DistillCommand) -> int:
     try:
-        if not asked.goes_on:
+        if asked.goes_on:
+            go(asked.changed, asked.kept_in)
+        else:
             first, *others = asked.teachers
-            distil(load_run(first, ensemble=others), asked.wanted, asked.run, _answered(asked), Report())
-        go(None, asked.run)
+            distil(load_run(first, ensemble=others), asked.wanted, asked.kept_in, _answered(asked), Report())
+            go(None, asked.kept_in)
     except Interrupted as stopped:
         print(f"regard: {stopped}", file=sys.stderr)
         return stopped.code
@@ -59,7 +61,7 @@ def _answered(asked: DistillCommand) -> Iterator[Pair]:
         run=first,
         ensemble=tuple(others),
         file=str(asked.unlabelled),
-        out=asked.run / "answers",
+        out=asked.kept_in / "answers",
         search=asked.search,
         processes=asked.processes,
     )

@@ -1,6 +1,6 @@
 """`regard backtranslate`."""
 
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from regard.cli.command import Command, files, group, option, place
@@ -24,7 +24,7 @@ class BacktranslateCommand(Command):
     """A translator of the other direction: from the language of FILE."""
     file: Path = place("FILE")
     """Text in the language that is to be written better, line by line."""
-    out: Path = option(MISSING, "FILE")
+    out: Path | None = option(None, "FILE")
     """Where the pairs go, source<TAB>target: what the run made of a line, and the line."""
     real: tuple[str, ...] = files()
     """Pairs that people made, to stand in front of them: a file, two files, or a corpus."""
@@ -39,11 +39,18 @@ class BacktranslateCommand(Command):
     """Processes that share the work; what is done when they are stopped is not done again."""
 
     def check(self) -> None:
+        if self.out is None:
+            raise UserError("backtranslate wants a file for the pairs, found none; add --out FILE")
         if "\t" in self.tag or "\n" in self.tag:
             raise UserError("--tag stands in a line of source<TAB>target, found a tab or a line end in it")
 
     def ready(self) -> None:
         Folder(self.run).read_config()
         must_be_there((str(self.file),), self.real)
-        if self.out.exists():
-            raise UserError(f"{self.out} is there already; remove it, or name another --out")
+        if self.pairs.exists():
+            raise UserError(f"{self.pairs} is there already; remove it, or name another --out")
+
+    @property
+    def pairs(self) -> Path:
+        assert self.out is not None
+        return self.out

@@ -1,6 +1,6 @@
 """`regard train`, `distill`, `evaluate`, `compare` and `demo`."""
 
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -85,9 +85,9 @@ class DistillCommand(Command):
         regard distill runs/fr-0 runs/fr-1 --run runs/small --unlabelled more.en --processes 4"""
     own = ("model", "train")
 
-    teachers: tuple[Path, ...] = place("RUN …")
+    teachers: tuple[Path, ...] = place("RUN")
     """Its teachers, which answer together: runs of one kind with the same tokenizers, of any architecture."""
-    run: Path = option(MISSING, "RUN")
+    run: Path | None = option(None, "RUN")
     """Where to keep the new run; where it is one already, its training goes on."""
     unlabelled: Path | None = None
     """Further sources, line by line: the teachers translate them, and it learns from that too."""
@@ -97,18 +97,30 @@ class DistillCommand(Command):
     changes: dict[str, Any] = settings(Recipe)
 
     def check(self) -> None:
+        if self.run is None:
+            raise UserError("distill wants a folder for the new run, found none; add --run RUN")
         if kept := [name for name in self.changes if name.partition(".")[0] not in self.own]:
             raise UserError(f"a student has the data and tokens of its teachers, found --{kept[0]}; leave it out")
 
     def ready(self) -> None:
-        for path in (*self.teachers, *([self.run] if self.goes_on else [])):
+        for path in self.teachers:
             Folder(path).read_config()
         if self.unlabelled:
             must_be_there(str(self.unlabelled))
 
     @property
+    def kept_in(self) -> Path:
+        assert self.run is not None
+        return self.run
+
+    @property
     def goes_on(self) -> bool:
-        return is_run(self.run)
+        return is_run(self.kept_in)
+
+    @property
+    def changed(self) -> Recipe | None:
+        """The run's own recipe with what is typed now; none: as it is."""
+        return recipe_from(to_table(Folder(self.kept_in).read_config()), self.changes) if self.changes else None
 
     @property
     def wanted(self) -> Recipe:
