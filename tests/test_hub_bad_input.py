@@ -358,9 +358,11 @@ def test_names_that_nobody_can_read_are_no_part_of_what_is_said(formats, tmp_pat
     whole = path.read_bytes()
     long = b"\n\0\x1b" * 2000
     at = whole.index(b"token_embd.weight") - 8
-    path.write_bytes(whole[:at] + struct.pack("<Q", len(long)) + long + whole[at + 25 :])
+    axes = struct.pack("<I", 77)
+    path.write_bytes(whole[:at] + struct.pack("<Q", len(long)) + long + axes + whole[at + 29 :])
     said = refusal(path, tmp_path / "run")
     assert said.isprintable()
+    assert said.endswith(" has 77 axes; fetch it again")
     assert len(said) < 1000
     path.write_bytes(whole)
 
