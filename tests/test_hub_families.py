@@ -206,8 +206,22 @@ def test_an_imported_run_behaves_as_any_other(tmp_path, capsys):
     typed("look", run, "the tide", "--save", tmp_path / "look.png")
     typed("heads", run, "--data", text, "--save", tmp_path / "heads.json")
     settings = ("--train.steps", 2, "--train.batch", 64, "--train.length", 16)
-    typed("train", "--model.start_from", run, "--data.train", text, "--run", tmp_path / "tuned", *settings)
-    assert load_run(tmp_path / "tuned").tokenizer.to_json() == load_run(run).tokenizer.to_json()
+    before = load_run(run).trained_model().state_dict()
+    table, first, last = (
+        "embedding.lookup.weight",
+        "layer.blocks.0.feed_forward.W_1.weight",
+        "layer.blocks.1.feed_forward.W_1.weight",
+    )
+    for part, learnt in (
+        ((), {table, first, last}),
+        (("--train.last", 1), {last}),
+        (("--train.lora", 2), {first, last}),
+    ):
+        tuned = tmp_path / f"tuned{len(learnt)}"
+        typed("train", "--model.start_from", run, "--data.train", text, "--run", tuned, *settings, *part)
+        assert load_run(tuned).tokenizer.to_json() == load_run(run).tokenizer.to_json()
+        after = load_run(tuned).trained_model().state_dict()
+        assert {name for name in (table, first, last) if not torch.equal(before[name], after[name])} == learnt
     for command in ("train", "evaluate", "heads"):
         assert main([command, str(run)]) == 1
         assert capsys.readouterr().err.splitlines()[-1] == (
