@@ -24,7 +24,7 @@ RECIPE = Recipe(
         tied=True,
     ),
     train=Train(
-        steps=1000, batch=2000, rate=0.006, warmup=50, evaluate=250, precision="float32"
+        steps=1000, batch=2000, rate=0.006, warmup=50, evaluate=250, mixed_precision="float32"
     ),  # the same on every machine
 )
 

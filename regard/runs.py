@@ -229,11 +229,11 @@ class Run:
         must: Sequence[str] = Search.must,
         never: Sequence[str] = Search.never,
         terms: Terms = NO_TERMS,
-        batch: int = BATCH,
+        together: int = BATCH,
     ) -> list[str]:
         """The best translation of each line. `translations` knows more wishes, and more about each translation."""
         wishes = Search(beam=beam, prefix=prefix, must=tuple(must), never=tuple(never))
-        return [best.text for best, *_ in self.translations(lines, wishes, terms=terms, batch=batch)]
+        return [best.text for best, *_ in self.translations(lines, wishes, terms=terms, together=together)]
 
     def translations(
         self,
@@ -242,7 +242,7 @@ class Run:
         *,
         alignments: bool = False,
         terms: Terms = NO_TERMS,
-        batch: int = BATCH,
+        together: int = BATCH,
     ) -> Iterator[list[Translation]]:
         """The best translations of each line, with all that is known of them. Lines are read as they are needed.
 
@@ -254,7 +254,7 @@ class Run:
         if alignments:
             paths_over_source(self.model)
         read, again = tee(lines)
-        found = translate(self.answering, self.tokenizers, read, wishes, terms=_glossary(terms), batch=batch)
+        found = translate(self.answering, self.tokenizers, read, wishes, terms=_glossary(terms), batch=together)
         return self._with_alignments(found, again) if alignments else found
 
     def _with_alignments(
@@ -266,16 +266,16 @@ class Run:
     # ---- captioners, classifiers, taggers
 
     def caption(
-        self, pictures: Iterable[UInt8[Tensor, "3 Y X"]], wishes: Search = SEARCH, *, batch: int = BATCH
+        self, pictures: Iterable[UInt8[Tensor, "3 Y X"]], wishes: Search = SEARCH, *, together: int = BATCH
     ) -> Iterator[list[Translation]]:
         """The best captions of each picture, of `recipe.pictures.side` pixels on each side."""
         self.check("caption")
-        return caption(self.answering, self.tokenizer, pictures, wishes, batch=batch)
+        return caption(self.answering, self.tokenizer, pictures, wishes, batch=together)
 
-    def classify(self, texts: Iterable[str], *, batch: int = BATCH) -> Iterator[dict[str, float]]:
+    def classify(self, texts: Iterable[str], *, together: int = BATCH) -> Iterator[dict[str, float]]:
         """Every class with its probability, the most probable first, for each text."""
         self.check("classify")
-        return classify(self.answering, self.source_tokenizer, self._labels, texts, batch)
+        return classify(self.answering, self.source_tokenizer, self._labels, texts, together)
 
     def word_weights(self, text: str) -> list[tuple[str, float]]:
         """How much of its attention a classifier gave to each word."""
@@ -288,24 +288,24 @@ class Run:
             )
         return word_weights(self.model, self.source_tokenizer, text)
 
-    def tag(self, sentences: Iterable[Sequence[str]], *, batch: int = BATCH) -> Iterator[list[str]]:
+    def tag(self, sentences: Iterable[Sequence[str]], *, together: int = BATCH) -> Iterator[list[str]]:
         """The tag of each word of each sentence."""
         self.check("tag")
-        return tag(self.answering, self.source_tokenizer, self._labels, sentences, batch)
+        return tag(self.answering, self.source_tokenizer, self._labels, sentences, together)
 
     # ---- encoders on their own, and classifiers
 
-    def embed(self, texts: Iterable[str], *, batch: int = BATCH) -> Float[Tensor, "N D"]:
+    def embed(self, texts: Iterable[str], *, together: int = BATCH) -> Float[Tensor, "N D"]:
         """One vector for each text: an embedding. Texts that say alike have vectors that point alike."""
         if isinstance(texts, str):
             raise UserError("embed wants a list of texts, found one; write embed([text])")
-        found = list(self.embeddings(texts, batch=batch))
+        found = list(self.embeddings(texts, together=together))
         return torch.stack(found) if found else torch.zeros(0, 0)
 
-    def embeddings(self, texts: Iterable[str], *, batch: int = BATCH) -> Iterator[Float[Tensor, " D"]]:
+    def embeddings(self, texts: Iterable[str], *, together: int = BATCH) -> Iterator[Float[Tensor, " D"]]:
         """The same vector by vector; texts are read as they are needed."""
         self.check("embed")
-        return embed(self.model, self.source_tokenizer, texts, batch)
+        return embed(self.model, self.source_tokenizer, texts, together)
 
     @property
     def _labels(self) -> Labels:
@@ -339,10 +339,10 @@ class Run:
         """How probable each text is; for a translator, each target given its source: pairs of both."""
         return list(self.scores(texts))
 
-    def scores(self, texts: Iterable[str | Pair], *, batch: int = BATCH) -> Iterator[Scored]:
+    def scores(self, texts: Iterable[str | Pair], *, together: int = BATCH) -> Iterator[Scored]:
         """How probable each text is, one by one; texts are read as they are needed."""
         self.check("score")
-        return self.task.score(self.for_long_texts, self.tokenizers, texts, batch)
+        return self.task.score(self.for_long_texts, self.tokenizers, texts, together)
 
     @property
     def chat_template(self) -> Mapping[str, str] | None:

@@ -17,7 +17,15 @@ DECODERS = {
     "attention": Seq2Seq(EYES, Recurrent("gru", width=16, layers=1), similarity="bilinear"),
     "transformer": Seq2Seq(EYES, Transformer(width=16, layers=1, heads=2)),
 }
-USUAL = {"steps": 6, "evaluate": 3, "checkpoint": 2, "batch": 40, "rate": 0.01, "warmup": 2, "precision": "float32"}
+USUAL = {
+    "steps": 6,
+    "evaluate": 3,
+    "checkpoint": 2,
+    "batch": 40,
+    "rate": 0.01,
+    "warmup": 2,
+    "mixed_precision": "float32",
+}
 
 
 def album(folder: Path, count: int = 24) -> Path:

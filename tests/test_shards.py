@@ -17,7 +17,7 @@ from regard.training.loop import train
 from regard.training.report import Report
 
 run = albums.run
-BATCH = ("--batch", "2")  # pieces of 128 lines
+BATCH = ("--together", "2")  # pieces of 128 lines
 LINES = [
     "\ufeffone two",  # a mark that begins a line, but for the first, is text, wherever the cut is
     "",
@@ -61,7 +61,7 @@ def test_two_processes_and_parts_write_what_one_process_writes(name, tmp_path):
 
 def test_captions_of_two_processes(run, tmp_path, monkeypatch):
     album(tmp_path)
-    monkeypatch.setattr(CaptionCommand, "together", 1)  # pieces of 64 pictures, the last of one
+    monkeypatch.setattr(CaptionCommand, "at_once", 1)  # pieces of 64 pictures, the last of one
     words = ["caption", str(run.folder.path), *[str(tmp_path / f"{number % 2}.png") for number in range(65)]]
     assert main([*words, "--out", str(tmp_path / "one")]) == 0
     assert main([*words, "--out", str(tmp_path / "two"), "--processes", "2"]) == 0
@@ -74,7 +74,7 @@ def test_captions_of_two_processes(run, tmp_path, monkeypatch):
 @pytest.fixture
 def asked(tmp_path) -> OnceCommand:
     (tmp_path / "in").write_text("".join(f"{number}\n" for number in range(300)))
-    return OnceCommand(run=tmp_path, file=str(tmp_path / "in"), out=tmp_path / "out", batch=2, processes=2)
+    return OnceCommand(run=tmp_path, file=str(tmp_path / "in"), out=tmp_path / "out", together=2, processes=2)
 
 
 def tries(folder: Path) -> dict[str, int]:

@@ -65,7 +65,7 @@ def test_any_locale_writes_utf8(run):
 @pytest.mark.parametrize("words", [["translate", "pairs"], ["score", "lm"], ["write", "lm"]])
 def test_a_pipe_that_is_closed_ends_in_silence(run, words, tmp_path):
     command, name = words
-    more = ["--batch", "1"] if command != "write" else ["--length", "100000", "--choose", "argmax", "--prompt", "a"]
+    more = ["--together", "1"] if command != "write" else ["--length", "100000", "--choose", "argmax", "--prompt", "a"]
     (tmp_path / "in.txt").write_text("one two\n" * 20_000)
     with (tmp_path / "in.txt").open("rb") as given, subprocess.Popen(
         tiny.command(command, run(name), *more), env=tiny.environment(), stdin=given, stdout=subprocess.PIPE,
@@ -139,7 +139,7 @@ def test_a_full_disk(run):
 
 def test_control_c_keeps_what_is_translated(run, tmp_path):
     """The input never ends, the first window is answered, then somebody stops it."""
-    words = tiny.command("translate", run("pairs"), "--batch", "1", "--output", tmp_path / "out.txt")
+    words = tiny.command("translate", run("pairs"), "--together", "1", "--output", tmp_path / "out.txt")
     with subprocess.Popen(words, env=tiny.environment(), stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdin.write(b"one\n\ntwo three\n")
         process.stdin.flush()

@@ -37,7 +37,7 @@ def test_a_folder_that_is_no_run(refused, command, tmp_path):
         (["--n-best", 6], "n_best (6) must not be above beam (5), which finds no more; widen it"),
         (["--must", "one", "--never", "one"], "'one' must appear and 'one' must not; drop one of the two"),
         (["--beam", 0], "beam must be a whole number from 1 up, found 0"),
-        (["--batch", 0], "batch must be a whole number from 1 up, found 0"),
+        (["--together", 0], "together must be a whole number from 1 up, found 0"),
         (["--precision", "int9"], "precision 'int9' does not exist; did you mean 'int8'?"),
         (["none.txt"], "none.txt does not exist; check the path"),
         (["--train.steps", 5], "--train.steps is a setting of a recipe and means nothing here; see --help"),

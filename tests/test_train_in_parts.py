@@ -88,7 +88,7 @@ def test_no_thread_of_several_processes_outlives_their_training(tmp_path):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_16_bits_learn_as_much_and_go_on_exactly(name, tmp_path):
     """What is carried and kept is 32 bits wide, so a checkpoint holds it all."""
-    plan = recipe(tmp_path, name, precision="bfloat16")
+    plan = recipe(tmp_path, name, mixed_precision="bfloat16")
     quietly(plan, tmp_path / "whole")
     killed_after(7, plan, tmp_path / "broken")
     quietly(None, tmp_path / "broken")
@@ -114,7 +114,7 @@ def test_16_bits_only_where_the_processor_has_them(has, may_use, found, monkeypa
 @pytest.mark.parametrize("has", [True, False])
 def test_16_bits_that_a_processor_lacks_are_said_to_be_32(has, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: has and HAS_16_BITS)
-    train(recipe(tmp_path, "lm-lstm", precision="bfloat16", steps=1), tmp_path / "run")
+    train(recipe(tmp_path, "lm-lstm", mixed_precision="bfloat16", steps=1), tmp_path / "run")
     told = "cpu has no bfloat16 of its own: computing in float32, which is faster here\n" in capsys.readouterr().err
     assert told != (has and HAS_16_BITS)
 

@@ -42,7 +42,7 @@ OPTIONS = {
     "evaluate": [["--beam", "1"], ["--json"]],
     "write": [["--temperature", "0.5"], ["--choose", "sample"]],
     "translate": [["--beam", "1"], ["--scores"], ["--length-penalty", "average"]],
-    "score": [["--tokens"], ["--batch", "2"]],
+    "score": [["--tokens"], ["--together", "2"]],
     "caption": [["--n-best=2"], ["--json"]],
     "classify": [["--all"], ["--batch", "1"]],
     "tag": [["--json"], ["--precision", "int8"]],

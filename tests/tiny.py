@@ -94,7 +94,7 @@ def recipe(folder: Path, name: str, **settings: Any) -> Recipe:
     kind = name.partition("-")[0]
     where, pairs = WRITERS[kind](folder), kind != "lm"
     usual = {"steps": 20, "evaluate": 8, "checkpoint": 3, "batch": 160, "length": 16, "rate": 0.01, "warmup": 4}
-    usual["precision"] = "float32"  # sums are compared to rounding, on every machine
+    usual["mixed_precision"] = "float32"  # sums are compared to rounding, on every machine
     return Recipe(
         Data(str(where), share=0.2 if pairs else 0.1),
         model=MODELS[name],

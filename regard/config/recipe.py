@@ -131,8 +131,8 @@ class Train(Settings):
     """Distillation: how much of the loss is to be as probable as the teachers of `regard distill` said; 0: none."""
     device: str = "auto"
     """cpu, cuda or mps; auto: the fastest there is."""
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Mixed precision: numbers of a forward pass; auto and bfloat16: 16 bits where the device has them, else 32."""
+    mixed_precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Numbers of a forward pass in training; auto and bfloat16: 16 bits where the device has them, else 32."""
     lora: int = at_least(0, 0)
     """Low-rank adaptation (LoRA): learn only thin matrices of this rank, beside what `start_from` brings; 0: all."""
     last: int = at_least(0, 0)

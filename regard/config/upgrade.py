@@ -74,6 +74,9 @@ UPGRADES: tuple[tuple[Callable[[Table], Table], ...], ...] = (
         Unsaid("train.batch", 4096),  # these two did not ask how much data there is
         Unsaid("train.smoothing", 0.0),
     ),
+    (  # 2 → 3
+        Renamed("train.precision", "train.mixed_precision"),  # in answers, precision is what weights are kept in
+    ),
 )
 """What became of each version's tables in the next one."""
 

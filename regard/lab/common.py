@@ -41,7 +41,7 @@ def recipe(
         length=length,
         warmup=steps // 10,
         evaluate=max(1, steps // 4),
-        precision="float32",  # a verdict should not depend on what the machine is fast at
+        mixed_precision="float32",  # a verdict should not depend on what the machine is fast at
     )
     return Recipe(Data(where), model=model, text=text, train=train)
 

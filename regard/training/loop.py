@@ -78,7 +78,7 @@ class Training:
         self.carry = not (self.task.has_source or self.model.grows)
         self.batches = taught(self.task.batches(self.material.train, self.settings, self.carry), self.folder)
         self.settings = replace(self.settings, steps=updates(self.settings, self.batches.per_epoch))
-        self.objective = objective(self.model, self.settings, precision_of(self.settings.precision, self.device))
+        self.objective = objective(self.model, self.settings, precision_of(self.settings.mixed_precision, self.device))
         self.carried: list[State] | None = None
         self.progress = Progress()
         self.stop, self.pace, self.clock = Stop(), Pace(), report.clock
@@ -367,7 +367,7 @@ class Training:
             larger = "--train.minutes" if self.settings.steps == NO_END else "--train.steps"
             self.report.say(f"already at step {self.progress.step:,}; give a larger {larger} to train on")
             return
-        if self.settings.precision == "bfloat16" and self.objective.precision == torch.float32:
+        if self.settings.mixed_precision == "bfloat16" and self.objective.precision == torch.float32:
             self.report.say(f"{self.device} has no bfloat16 of its own: computing in float32, which is faster here")
         parameters, steps, minutes = (p.numel() for p in self.model.parameters()), self.end, self.settings.minutes
         epochs = f"{steps / self.batches.per_epoch:,.3g}"

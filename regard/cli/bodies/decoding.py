@@ -61,7 +61,9 @@ def translate(asked: TranslateCommand) -> int:
     run = opened(asked, asked.ensemble)
     lines = read_lines(asked.file)
     terms = read_glossary(read_lines(asked.terms), asked.terms) if asked.terms else NO_TERMS
-    found = run.translations(lines, asked.search, alignments=bool(asked.alignments), terms=terms, batch=asked.together)
+    found = run.translations(
+        lines, asked.search, alignments=bool(asked.alignments), terms=terms, together=asked.at_once
+    )
     if asked.out or not sys.stdout.isatty():
         found = watched(found, "translating", count_lines(asked.file) if sys.stderr.isatty() else None)
     with output_to(asked.out) as output, _report(asked.report) as report:
@@ -128,7 +130,7 @@ def score(asked: ScoreCommand) -> int:
     if run.task.has_source:
         lines = (_pair(number, line) for number, line in enumerate(read_lines(asked.file), 1 + (asked.first or 0)))
     with output_to(asked.out) as output:
-        for one in run.scores(lines, batch=asked.together):
+        for one in run.scores(lines, together=asked.at_once):
             nats = one.log_probability
             bits = bits_per_byte(-nats, len(one.text.encode()))
             if asked.json or asked.tokens:

@@ -58,7 +58,7 @@ def classify(asked: ClassifyCommand) -> int:
     run = opened(asked)
     lines, again = tee(read_lines(asked.file))
     with output_to(asked.out) as output:
-        for likely, text in zip(run.classify(lines, batch=asked.together), again, strict=True):
+        for likely, text in zip(run.classify(lines, together=asked.at_once), again, strict=True):
             weights = run.word_weights(text) if asked.weights else None
             best = next(iter(likely))
             if asked.json:
@@ -83,7 +83,7 @@ def tag(asked: TagCommand) -> int:
     run = opened(asked)
     sentences, again = tee(line.split() for line in read_lines(asked.file))
     with output_to(asked.out) as output:
-        for tags, words in zip(run.tag(sentences, batch=asked.together), again, strict=True):
+        for tags, words in zip(run.tag(sentences, together=asked.at_once), again, strict=True):
             if asked.json:
                 print(json.dumps({"words": words, "tags": tags}, ensure_ascii=False), file=output)
             else:
@@ -101,12 +101,12 @@ def embed(asked: EmbedCommand) -> int:
     lines, again = tee(read_lines(asked.file))
     if asked.save is None and not asked.similar:
         with output_to(asked.out) as output:
-            for vector, text in zip(run.embeddings(lines, batch=asked.together), again, strict=True):
+            for vector, text in zip(run.embeddings(lines, together=asked.at_once), again, strict=True):
                 numbers = vector.tolist()
                 shown = json.dumps({"text": text, "vector": numbers}, ensure_ascii=False) if asked.json else ""
                 print(shown or "\t".join(f"{number:.6g}" for number in numbers), file=output)
         return 0
-    vectors, texts = run.embed(watched(lines, "reading"), batch=asked.batch), list(again)
+    vectors, texts = run.embed(watched(lines, "reading"), together=asked.together), list(again)
     if asked.save is not None:
         write_with(asked.save, lambda path: _save_array(path, vectors))
     with output_to(asked.out) as output:

@@ -75,7 +75,7 @@ def _place(asked: InShards) -> Path:
 
 def _pieces(asked: InShards) -> Iterator[Portion]:
     """The work of this command in order, read as it is wanted."""
-    size, threads = WINDOWS * WINDOW * asked.together, max(1, (os.cpu_count() or 1) // asked.processes)
+    size, threads = WINDOWS * WINDOW * asked.at_once, max(1, (os.cpu_count() or 1) // asked.processes)
     alone = replace(asked, processes=1, shard="", ray="", out=None, threads=asked.threads or threads)
     files = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in asked.relies_on()]
     wanted, items = _wanted(asked, size), iter(asked.items())

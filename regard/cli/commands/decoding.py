@@ -38,7 +38,7 @@ class TranslateCommand(InBatches):
         regard translate runs/fr input.en --out output.fr --processes 8
         regard translate runs/fr input.en --terms glossary.tsv --report terms.tsv
         regard translate runs/fr input.en --n-best 5 --must 'le chat' --must vélo --ensemble runs/fr2"""
-    old = (("output", "out"), ("save", "out"))
+    old = (*InBatches.old, ("output", "out"), ("save", "out"))
     in_one_piece = ("report",)
 
     file: str = place("FILE", STANDARD)

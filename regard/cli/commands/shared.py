@@ -93,7 +93,7 @@ class InShards(Answering):
         return self.processes > 1 or bool(self.shard or self.ray)
 
     @property
-    def together(self) -> int:
+    def at_once(self) -> int:
         """How many are computed together."""
         return BATCH
 
@@ -155,13 +155,15 @@ class OnLines(OnRun):
 class InBatches(OnLines, InShards):
     """Asks about several lines at a time."""
 
-    batch: int = at_least(1, BATCH)
+    old: ClassVar[tuple[tuple[str, str], ...]] = (("batch", "together"),)  # in a recipe, a batch is so many tokens
+
+    together: int = at_least(1, BATCH)
     """Lines computed together; 1: answer each line as soon as it is read."""
 
     @property
-    def together(self) -> int:
+    def at_once(self) -> int:
         """Lines computed together: somebody at a terminal is answered line by line."""
-        return 1 if self.file == STANDARD and at_terminal() else self.batch
+        return 1 if self.file == STANDARD and at_terminal() else self.together
 
     def check(self) -> None:
         super().check()
