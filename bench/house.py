@@ -24,6 +24,8 @@ SPOKEN_OF = re.compile(r"(^|[._\"'\[])(kind|task)\b")
 """What is compared is a kind: `kind`, `run.kind`, `facts["kind"]`, `run.task.name`."""
 KNOW_KINDS = ("tasks/", "config/", "models/build.py")
 """Where kinds may be told apart."""
+ROOMS_SINCE = ("hub", "serve", "engine")
+"""What was built behind the inner walls, and had no room before."""
 COMPARING = ("endswith", "startswith", "removesuffix", "removeprefix")
 STEMS = {"encoder", "decoder", "layer", "layers", "embedding", "attention", "self_attention", "cross_attention",
          "pooling", "_gate"}  # fmt: skip
@@ -318,6 +320,8 @@ def report(tree: Path) -> Iterator[tuple[str, str]]:
     for file in files:
         by_room["root" if len(file.path.parts) == 1 else file.room] += code_lines(file)
     yield "code lines", f"{by_room.total():,}"
+    later = f"{', '.join(ROOMS_SINCE[:-1])} and {ROOMS_SINCE[-1]}"
+    yield f"· without {later}", f"{by_room.total() - sum(by_room[room] for room in ROOMS_SINCE):,}"
     for room, lines in by_room.most_common():
         yield f"· {room}", f"{lines:,}"
     yield "files", str(len(files))
