@@ -4,10 +4,10 @@ import platform
 
 import torch
 
-from bench import attention, cache, decoding, language_model, length, recurrent
+from bench import attention, bandwidth, cache, decoding, language_model, length, recurrent
 
 print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}, "
       f"{platform.machine()}, Python {platform.python_version()}\n")  # fmt: skip
 print("| what | measured | wanted |\n|---|---|---|")
-for part in (language_model, recurrent, attention, cache, length, decoding):
+for part in (language_model, recurrent, attention, cache, length, bandwidth, decoding):
     part.main()

@@ -1,6 +1,7 @@
 """Answering speed against Hugging Face `generate`, CTranslate2, llama.cpp and a bare loop: same weights, same tokens.
 
     python -m bench.decoding [SHAPE …] [--rounds N] [--threads N …] [--busy] [--avx2]
+    python -m bench.decoding small --setting 2 --engines "regard int8" "CTranslate2 int8"      one row, some engines
     python -m bench.decoding --everything      all shapes; 2 threads and 1; a core taken; held to AVX2 (hours)
 
 SHAPE is marian, small, gpt2, lstm, lstm-words or gru-attention. Every engine lives in a process of its own, since two
@@ -16,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
@@ -68,6 +70,20 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
     "lstm-words": (Setting(1, 1, 3.0), Setting(1, 32, 1.0)),
     "gru-attention": (Setting(1, 1, 3.0), Setting(4, 1, 3.0)),
 }
+
+
+class Asked(NamedTuple):
+    """What of it all is measured."""
+
+    rounds: int = 7
+    setting: int = 0  # of each shape's, counted from 1; 0: all of them
+    engines: Sequence[str] = tuple(ENGINES)
+
+    def of(self, shape: str) -> Sequence[Setting]:
+        return SETTINGS[shape][self.setting - 1 :][:1] if self.setting else SETTINGS[shape]
+
+
+EVERYTHING = Asked()
 
 
 class Conditions(NamedTuple):
@@ -201,7 +217,7 @@ def report(name: str, setting: Setting, found: Measured) -> None:
     shown = ", ".join(f"{one} {best[one]:.4f}/{statistics.median(times[one]):.4f}" for one in times)
     row(f"{name}: {setting}", f"{shown} s best/median; {found.quiet} of {found.rounds} rounds quiet", "≥ 7 quiet")
     ours, theirs = [one for one in OURS if one in best], [one for one in PEERS if one in best]
-    fastest = min(ours, key=best.__getitem__)
+    fastest = min(ours, key=best.__getitem__, default="")
     for engine in ours:
         against = [
             f"{one} {best[one] / best[engine]:.2f}× ({ratio(times[one], times[engine]):.2f}×)"
@@ -211,12 +227,13 @@ def report(name: str, setting: Setting, found: Measured) -> None:
         if engine == REGARD and CTRANSLATE2 in best:
             wanted.append(f"≥ 1× {CTRANSLATE2}")
         row(f"  {engine} against", ", ".join(against), ", ".join(wanted) or "–")
-    shares = [
-        f"{one} {same(found.answers[REGARD][0].made, several[0].made):.1%}"
-        for one, several in found.answers.items()
-        if one != REGARD
-    ]
-    row(f"  tokens equal to {REGARD}'s", ", ".join(shares), "100 % in fp32")
+    if REGARD in found.answers:
+        shares = [
+            f"{one} {same(found.answers[REGARD][0].made, several[0].made):.1%}"
+            for one, several in found.answers.items()
+            if one != REGARD
+        ]
+        row(f"  tokens equal to {REGARD}'s", ", ".join(shares), "100 % in fp32")
     first = [f"{one} {min(each.first for each in several):.4f} s" for one, several in found.answers.items()]
     row("  up to the first token", ", ".join(first), "–")
     held = [f"{one} {max(each.held for each in several):,.0f} MB" for one, several in found.answers.items()]
@@ -232,7 +249,7 @@ def compare(shape: Shape, settings: Sequence[Setting], rounds: int, conditions: 
     alone = {"transformers", "ctranslate2"} & set(lacking)
     engines = [
         one
-        for one in (shape.engines[:4] if alone else shape.engines)
+        for one in ([one for one in shape.engines if one in (*OURS, *BY_TORCH)] if alone else shape.engines)
         if needs.get(one) not in lacking and not (one == HUGGING_FACE and conditions != Conditions())
     ]
     with tempfile.TemporaryDirectory() as scratch:
@@ -248,13 +265,14 @@ def compare(shape: Shape, settings: Sequence[Setting], rounds: int, conditions: 
 
 
 def main(
-    rounds: int = 7, shapes: Sequence[str] = tuple(SHAPES), conditions: Sequence[Conditions] = (Conditions(),)
+    asked: Asked = EVERYTHING, shapes: Sequence[str] = tuple(SHAPES), conditions: Sequence[Conditions] = (Conditions(),)
 ) -> None:
     before = dict(os.environ)
     for one in conditions:
         os.environ |= one.environment()  # for the children
         for shape in shapes:
-            compare(SHAPES[shape], SETTINGS[shape], rounds, one)
+            taking_part = tuple(engine for engine in SHAPES[shape].engines if engine in asked.engines)
+            compare(replace(SHAPES[shape], engines=taking_part), asked.of(shape), asked.rounds, one)
         os.environ.clear()
         os.environ |= before
 
@@ -263,6 +281,8 @@ def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shapes", nargs="*", choices=[*SHAPES, "all"], default="all")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--setting", type=int, default=0, help="which row of a shape, from 1")
+    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=list(ENGINES))
     parser.add_argument("--threads", type=int, nargs="+", default=[2])
     parser.add_argument("--busy", action="store_true", help="also with one core taken by somebody else")
     parser.add_argument("--avx2", action="store_true", help="also held to AVX2")
@@ -278,4 +298,5 @@ if __name__ == "__main__":
         measured += [Conditions(number, avx2=True) for number in threads]
     if asked.busy or asked.everything:
         measured += [Conditions(number, busy=True) for number in threads]
-    main(asked.rounds, tuple(SHAPES) if "all" in asked.shapes else asked.shapes, measured)
+    which = Asked(asked.rounds, asked.setting, asked.engines)
+    main(which, tuple(SHAPES) if "all" in asked.shapes else asked.shapes, measured)

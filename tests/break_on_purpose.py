@@ -36,7 +36,7 @@ MUTANTS = {
     "forget keep when the memory grows": ("layers/history.py", "if before is None:", "if True:"),
     "beams that see each other's tokens": ("layers/history.py", "torch.eye(self.group_size, dtype", "torch.ones(self.group_size, self.group_size, dtype"),
     "beams that forget to reorder their past": ("layers/history.py", "kept.flatten(0, 1).index_select(0, rows.flat)", "kept.flatten(0, 1)[: len(rows.flat)]"),
-    "a search that reorders tokens but not states": ("decode/beam.py", "select(state, parents.view_as(rows))", "select(state, (torch.arange(len(parents)) % parents.numel()).view_as(rows) if rows.numel() == len(scores) else parents.view_as(rows))"),
+    "a search that reorders tokens but not states": ("decode/beam.py", "select(state, kept.view(rows.shape))", "select(state, (torch.arange(len(kept)) if len(kept) == len(scores) else kept).view(rows.shape))"),
     "a search that ends too early": ("decode/beam.py", "longest = max(search.length(made + 1), search.length(limit))", "longest = search.length(made)"),
     "a search that never reads a finished answer's place": ("decode/beam.py", "width - len(found[line].hypotheses)", "width"),
     "padding moves positions": ("layers/history.py", "counted = keep.cumsum(1)", "counted = keep.new_ones(keep.shape).cumsum(1)"),

@@ -13,7 +13,7 @@ from zoo import MODELS, READS_TEXT, VOCABULARY, WRITES, begin, make, one_of, som
 
 import regard
 from regard import Source, UserError, select
-from regard.decode.beam import BeamSearch, Hypothesis, beam, top
+from regard.decode.beam import BeamSearch, Hypothesis, beam
 from regard.decode.choose import argmax
 from regard.decode.rules import AtLeast, Bounds, NoRepeatedNgram
 from regard.decode.score import score
@@ -21,6 +21,7 @@ from regard.decode.stream import stream
 from regard.decode.wording import Wording, phrase_of
 from regard.layers.state import State
 from regard.models.model import Model
+from regard.models.ranking import top
 from regard.text import train_tokenizer
 
 every_model = pytest.mark.parametrize("name", WRITES)

@@ -16,7 +16,19 @@ from at_a_port import serving
 from trainings import quietly
 
 import regard
-from bench import cache, data, decoding, engines, language_model, length, measure, padding, recurrent, tatoeba
+from bench import (
+    bandwidth,
+    cache,
+    data,
+    decoding,
+    engines,
+    language_model,
+    length,
+    measure,
+    padding,
+    recurrent,
+    tatoeba,
+)
 from bench.engines import BARE, ENGINES, HUGGING_FACE, REGARD, Shape, translator
 from regard.page.publish import publish
 
@@ -50,6 +62,10 @@ def of_length(folder: Path) -> None:
 def of_decoding(folder: Path) -> None:
     shape = Shape("tiny", regard.LanguageModel(CELLS), 9, 3, 4, (REGARD, BARE))
     decoding.compare(shape, [SETTING], 1, decoding.Conditions())
+
+
+def of_bandwidth(folder: Path) -> None:
+    bandwidth.main(1, Shape("tiny", regard.LanguageModel(BLOCKS), 9, 3, 4, (REGARD,)), 1000)
 
 
 def of_padding(folder: Path) -> None:

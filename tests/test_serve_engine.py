@@ -11,7 +11,7 @@ from zoo import WRITES, make, tokens
 
 from regard.engine.choose import prepare
 from regard.errors import UserError
-from regard.models.feeding import Compute, Feed, Read, found_by
+from regard.models.feeding import Compute, Feed, Read, Request, found_by
 from regard.serve.engine import Draining, Ended, Engine, Full, Job
 
 SEEDS = range(1, 8)
@@ -29,7 +29,7 @@ def alone(model, search):
             except StopIteration:
                 return
             told = None
-            if isinstance(one, Read | Feed):
+            if isinstance(one, Request):
                 told = yield one
             else:
                 said.append(one)

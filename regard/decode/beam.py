@@ -3,10 +3,12 @@
 import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.decode.constraints import Constraints, replaced
@@ -14,8 +16,9 @@ from regard.decode.rules import NOTHING, Bounds, apply
 from regard.decode.wording import Wording
 from regard.errors import UserError
 from regard.layers.state import State, select
-from regard.models.feeding import Fed, Feed, found_by
+from regard.models.feeding import Feed, Rank, found_by
 from regard.models.model import Model
+from regard.models.ranking import Ranked, top
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +65,10 @@ class Hypothesis:
 class Candidates(NamedTuple):
     """The best continuations of every group, best first, (G, n)."""
 
-    sums: Tensor  # what each is ranked by, −∞: there is none
-    tokens: Tensor
-    logs: Tensor  # log p of the token
-    parents: Tensor  # the row it continues
+    sums: NDArray[np.float64]  # what each is ranked by, −∞: there is none
+    tokens: NDArray[np.int64]
+    logs: NDArray[np.float64]  # log p of the token
+    parents: NDArray[np.int64]  # the row it continues
 
 
 class Backpointers(NamedTuple):
@@ -81,8 +84,8 @@ class Step(NamedTuple):
 
     logs: Float[Tensor, "R V"]  # log p of every continuation of every row
     best: Candidates  # the continuations that were considered last
-    ended: Bool[Tensor, "G K"]  # those that are answers now, unless their sum is −∞
-    going: Int[Tensor, "g k"]  # those that are the rows of the next step, in its order
+    ended: NDArray[np.bool_]  # (G, K): those that are answers now, unless their sum is −∞
+    going: NDArray[np.int64]  # (g, k): those that are the rows of the next step, in its order
 
 
 Watch: TypeAlias = Callable[[Step], None]
@@ -127,7 +130,7 @@ def searching(
     search: BeamSearch,
     keep: Bool[Tensor, "B T"] | None = None,
     watch: Watch | None = None,
-) -> Generator[Feed, Fed, list[list[Hypothesis]]]:
+) -> Generator[Feed | Rank, Any, list[list[Hypothesis]]]:
     """The same for whoever computes: says what is to be fed."""
     width, limit, stop, rules = search.beam, search.limit, search.stop, search.rules
     found = [Found(search.n_best) for _ in prompt]
@@ -135,42 +138,42 @@ def searching(
     steps: list[Backpointers] = []
     constraints = Constraints(search.wordings, _said(prompt, keep)) if any(search.wordings) else None
     written = prompt if keep is None else prompt.where(keep, NOTHING)
-    sums = torch.zeros(len(prompt), 1, device=prompt.device)  # (G, k)
+    every = bool(rules or constraints or watch)  # whether somebody looks at all continuations
+    sums = np.zeros((len(prompt), 1))  # (G, k)
     scores, state = yield Feed(prompt, state, keep)  # (G · k, V)
     for made in range(1, limit + 1):
-        own = scores.log_softmax(-1)
-        ranked = apply(rules, own, written) if rules else own
+        ranked = yield Rank(scores, min(width, scores.shape[1]), every)
+        own = ranked.every
+        worth = apply(rules, own, written) if rules else own  # (G · k, V)
         places_left = [width - len(found[line].hypotheses) for line in lines]
-        best = _continued(ranked, own, sums, places_left, width)
-        if constraints and (instead := constraints.best(ranked, sums, places_left, width)):
+        best = _continued(_behind(ranked, worth), sums, places_left, width)
+        if constraints and (instead := constraints.best(worth, sums, places_left, width)):
             best = Candidates(*replaced(best, instead, own))
-        sums = best.sums
         ended = (best.tokens == stop) | (made == limit)
-        for row in (ended & (sums > -math.inf)).flatten().nonzero()[:, 0].tolist():
-            if constraints and not constraints.met(int(best.parents.flatten()[row]), int(best.tokens.flatten()[row])):
+        for row in np.flatnonzero(ended & (best.sums > -math.inf)).tolist():
+            if constraints and not constraints.met(best.parents.item(row), best.tokens.item(row)):
                 continue
-            found[lines[row // sums.shape[1]]].hypotheses.append(_hypothesis(steps, best, row, search))
-        sums = sums.masked_fill(ended, -math.inf)
+            found[lines[row // best.sums.shape[1]]].hypotheses.append(_hypothesis(steps, best, row, search))
+        sums = np.where(ended, -math.inf, best.sums)
         longest = max(search.length(made + 1), search.length(limit))
-        over = [found[line].settled(top / longest) for line, top in zip(lines, sums.amax(1).tolist(), strict=True)]
-        sums = sums.masked_fill(torch.tensor(over, device=sums.device)[:, None], -math.inf)
+        over = [found[line].settled(top / longest) for line, top in zip(lines, sums.max(1).tolist(), strict=True)]
+        sums[over] = -math.inf
         rows = _going(sums)
         if watch:
             watch(Step(own, best, ended, rows))
-        if not len(rows):
+        if not rows.size:
             break
         lines = [lines[group] for group in (rows[:, 0] // sums.shape[1]).tolist()]
-        sums, tokens, logs, parents = (
-            part.flatten().index_select(0, rows.flatten()) for part in best._replace(sums=sums)
-        )  # (G · k,)
-        sums = sums.view_as(rows)
+        sums = sums.ravel()[rows]  # (G, k)
+        tokens, logs, parents = (part.ravel()[rows.ravel()] for part in best[1:])  # (G · k,)
         steps.append(Backpointers(tokens.tolist(), logs.tolist(), parents.tolist()))
         if constraints:
             constraints.follow(steps[-1].parents, steps[-1].tokens)
+        fed, kept = (torch.from_numpy(part).to(prompt.device) for part in (tokens[:, None], parents))
         if rules:
-            written = torch.cat([written.index_select(0, parents), tokens[:, None]], 1)
-        state = select(state, parents.view_as(rows))
-        scores, state = yield Feed(tokens[:, None], state, group_size=rows.shape[1], beams=width)
+            written = torch.cat([written.index_select(0, kept), fed], 1)
+        state = select(state, kept.view(rows.shape))
+        scores, state = yield Feed(fed, state, group_size=rows.shape[1], beams=width)
     return [sorted(one.hypotheses, key=lambda hypothesis: -hypothesis.score) for one in found]
 
 
@@ -181,61 +184,61 @@ def _said(prompt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"] | None) -> list[
     return [[token for token, real in zip(*both, strict=True) if real] for both in zip(rows, kept, strict=True)]
 
 
-def _continued(ranked: Tensor, own: Tensor, sums: Tensor, places_left: list[int], width: int) -> Candidates:
+def _behind(ranked: Ranked, worth: Float[Tensor, "R V"] | None) -> tuple[NDArray[Any], ...]:
+    """The best tokens behind every row (R, n): what each is ranked by, which it is, and its log p."""
+    if worth is ranked.every:
+        logs = _numbers(ranked.logs)
+        return logs, ranked.tokens.cpu().numpy(), logs
+    assert worth is not None
+    assert ranked.every is not None
+    values, tokens = top(worth, ranked.tokens.shape[1])
+    return _numbers(values), tokens.cpu().numpy(), _numbers(ranked.every.gather(1, tokens))
+
+
+def _numbers(values: Tensor) -> NDArray[np.float64]:
+    return values.double().cpu().numpy()
+
+
+def _continued(
+    behind: tuple[NDArray[Any], ...], sums: NDArray[np.float64], places_left: list[int], width: int
+) -> Candidates:
     """The best continuations of every group: log p(y_1 … y_t) = log p(y_1 … y_{t−1}) + log p(y_t)."""
-    groups, each = sums.shape
-    values, tokens = top(ranked, min(width, own.shape[1]))  # (R, n)
-    logs = values if ranked is own else own.gather(1, tokens)
-    totals = (values + sums.view(-1, 1)).view(groups, -1)  # (G, k · n)
-    best, places = totals.topk(min(width, totals.shape[1]))  # (G, K)
-    first = torch.arange(0, groups * each, each, device=sums.device)[:, None]
-    parents = places.div(tokens.shape[1], rounding_mode="floor") + first
-    tokens, logs = (part.view(groups, -1).gather(1, places) for part in (tokens, logs))
+    values, tokens, logs = behind
+    groups = len(sums)
+    totals = (sums.reshape(-1, 1) + values).reshape(groups, -1)  # (G, k · n)
+    order = (-totals).argsort(1, kind="stable")[:, :width]  # (G, K)
+    places = order + totals.shape[1] * np.arange(groups)[:, None]
+    best = totals.ravel()[places]
     if min(places_left) < best.shape[1]:
-        full = torch.arange(best.shape[1], device=best.device) >= torch.tensor(places_left, device=best.device)[:, None]
-        best = best.masked_fill(full, -math.inf)
-    return Candidates(best, tokens, logs, parents)
+        best[np.arange(best.shape[1]) >= np.array(places_left)[:, None]] = -math.inf
+    return Candidates(best, tokens.ravel()[places], logs.ravel()[places], places // values.shape[1])
 
 
-def top(scores: Float[Tensor, "R V"], count: int) -> tuple[Float[Tensor, "R n"], Int[Tensor, "R n"]]:
-    """As `topk`, which sorts much more than it need: the best `count` lie in the `count` best of many short pieces."""
-    piece = 64
-    pieces = scores.shape[1] // piece
-    if pieces < 2 * count:
-        return scores.topk(count)
-    whole = scores[:, : pieces * piece].unflatten(1, (pieces, piece))  # (R, V / 64, 64)
-    where = whole.amax(2).topk(count).indices  # (R, n)
-    places = (where[:, :, None] * piece + torch.arange(piece, device=scores.device)).flatten(1)  # (R, n · 64)
-    rest = torch.arange(pieces * piece, scores.shape[1], device=scores.device).expand(len(scores), -1)
-    places = torch.cat([places, rest], 1)
-    values, chosen = scores.gather(1, places).topk(count)
-    return values, places.gather(1, chosen)
-
-
-def _going(sums: Float[Tensor, "G K"]) -> Int[Tensor, "g k"]:
-    """Which hypotheses go on, by group, best first; as many of each group as any needs.
+def _going(sums: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Which hypotheses go on (g, k), by group, best first; as many of each group as any needs.
 
     A group that is over leaves once a quarter of them are: each time costs a copy of the others' states.
     """
     going = (sums > -math.inf).sum(1)
-    groups = (going > 0).nonzero()[:, 0]
-    if not len(groups):
-        return sums.new_zeros(0, 0, dtype=torch.long)
+    groups = np.flatnonzero(going)
     if 4 * len(groups) > 3 * len(sums):
-        groups = torch.arange(len(sums), device=sums.device)
-    order = sums[groups].argsort(dim=1, descending=True, stable=True)[:, : int(going.max())]
+        groups = np.arange(len(sums))
+    order = (-sums[groups]).argsort(1, kind="stable")[:, : going.max()]
     return order + groups[:, None] * sums.shape[1]
 
 
 def _hypothesis(steps: list[Backpointers], best: Candidates, row: int, search: BeamSearch) -> Hypothesis:
     """The continuation in one row, followed back to the prompt."""
-    total, token, log, parent = (part.flatten()[row].item() for part in best)
-    tokens, logs = [int(token)], [float(log)]
+    token, log, parent = best.tokens.item(row), best.logs.item(row), best.parents.item(row)
+    tokens, logs = [token], [log]
     for step in reversed(steps):
-        tokens.append(step.tokens[int(parent)])
-        logs.append(step.logs[int(parent)])
-        parent = step.parents[int(parent)]
+        tokens.append(step.tokens[parent])
+        logs.append(step.logs[parent])
+        parent = step.parents[parent]
     finished = token == search.stop
     return Hypothesis(
-        tokens[:0:-1] if finished else tokens[::-1], total / search.length(len(logs)), logs[::-1], finished
+        tokens[:0:-1] if finished else tokens[::-1],
+        best.sums.item(row) / search.length(len(logs)),
+        logs[::-1],
+        finished,
     )

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import torch
+import numpy as np
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.decode.wording import Standing, Wording
@@ -36,10 +37,10 @@ class Constraints:
         ]
 
     def best(
-        self, ranked: Float[Tensor, "R V"], sums: Float[Tensor, "G k"], places_left: Sequence[int], width: int
+        self, ranked: Float[Tensor, "R V"], sums: NDArray[np.float64], places_left: Sequence[int], width: int
     ) -> dict[int, list[Continuation]]:
         """For each group with a wording as many continuations as it has places for."""
-        before, each = sums.flatten().tolist(), sums.shape[1]
+        before, each = sums.ravel().tolist(), sums.shape[1]
         found = {}
         for group, places in enumerate(places_left):
             rows = [row for row in range(group * each, (group + 1) * each) if before[row] > -math.inf]
@@ -115,18 +116,16 @@ def _in_turn(possible: list[tuple[int, Continuation]], places: int) -> list[Cont
 
 
 def replaced(
-    parts: tuple[Tensor, Tensor, Tensor, Tensor], found: dict[int, list[Continuation]], own: Float[Tensor, "R V"]
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    parts: tuple[NDArray[Any], ...], found: dict[int, list[Continuation]], own: Float[Tensor, "R V"]
+) -> tuple[NDArray[Any], ...]:
     """Sums, tokens, log p and rows (G, n) with these groups in their place, filled up with what has no chance."""
     widest = max(parts[0].shape[1], *map(len, found.values()))
-    more = widest - parts[0].shape[1]
+    more = (0, 0), (0, widest - parts[0].shape[1])
     sums, tokens, parents = (
-        torch.nn.functional.pad(part, (0, more), value=filler)
+        np.pad(part, more, constant_values=filler)
         for part, filler in ((parts[0], -math.inf), (parts[1], 0), (parts[3], 0))
     )
     for group, several in found.items():
         rows = [*several, *[Continuation(-math.inf, 0, 0)] * (widest - len(several))]
-        sums[group] = sums.new_tensor([one.total for one in rows])
-        tokens[group] = tokens.new_tensor([one.token for one in rows])
-        parents[group] = parents.new_tensor([one.row for one in rows])
-    return sums, tokens, own[parents, tokens], parents
+        sums[group], parents[group], tokens[group] = zip(*rows, strict=True)
+    return sums, tokens, own[parents, tokens].double().cpu().numpy(), parents

@@ -11,7 +11,7 @@ from regard.layers.state import Lines, State
 
 
 class NativeCall(ctypes.Structure):
-    """As in source/engine.cpp."""
+    """As `Call` in source/pass.hpp."""
 
     _fields_ = tuple(
         (name, ctypes.c_int64)
@@ -54,14 +54,12 @@ class Binding:
     def memory(self, lines: Lines, shape: tuple[int, int], rows: int) -> None:
         """Keys and values (G, H, S, M + L) that `rows` rows look at; `shape` says how many heads, and how wide."""
         buffer = lines.buffer
-        heads, width = shape
-        if buffer.dim() != 4 or buffer.shape[1] != heads or buffer.shape[3] != width or rows % (buffer.shape[0] or 1):
+        if buffer.dim() != 4 or buffer.dtype != torch.float32 or not buffer.is_cpu:
             raise ForeignState
-        self.floats(buffer)
-        line, head, slot, one = buffer.stride()
-        if one != 1:
+        (number, heads, _, width), (line, head, slot, one) = buffer.shape, buffer.stride()
+        if (heads, width) != shape or one != 1 or rows % (number or 1):
             raise ForeignState
-        self.memories.extend((buffer.data_ptr(), line, head, slot, len(lines), rows // (buffer.shape[0] or 1)))
+        self.memories.extend((buffer.data_ptr(), line, head, slot, len(lines), rows // (number or 1)))
 
     def vector(self, before: State, rows: int, width: int) -> Tensor:
         """A part of the state that is one vector for each row; what it becomes."""

@@ -1,5 +1,7 @@
 """The Transformer on a tape: its blocks as operations, its state as addresses."""
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import torch
@@ -206,14 +208,17 @@ class Blocks:
         for kept, before in zip(self.kept, state.blocks, strict=True):
             if len(kept) != len(before):
                 raise ForeignState
-            pairs = list(zip(kept, before, strict=True))
-            blocks.append(tuple(self._bound(bound, one, part, sizes) for one, part in pairs))
-            for one, part in pairs:
-                if one.what == "source" and not bound.source_keep and state.source_keep is not None:
-                    assert isinstance(part, Lines)
-                    bound.source(state.source_keep, part)
+            blocks.append(tuple([self._bound(bound, *pair, sizes) for pair in zip(kept, before, strict=True)]))
+        if state.source_keep is not None:
+            self._bind_source(bound, state.source_keep, state.blocks)
         bound.after = TransformerState(after, state.source_keep, tuple(blocks))
         return bound
+
+    def _bind_source(self, bound: Binding, keep: Lines, blocks: Sequence[Sequence[State]]) -> None:
+        parts = zip(chain(*self.kept), chain(*blocks), strict=True)
+        memory = next((part for one, part in parts if one.what == "source"), None)
+        if isinstance(memory, Lines):
+            bound.source(keep, memory)
 
     def _bound(self, bound: Binding, kept: Remembered, before: State, sizes: tuple[int, int, int, int]) -> State:
         rows, lines, seen, new = sizes

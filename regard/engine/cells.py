@@ -19,7 +19,7 @@ from regard.layers.layer import Layer
 from regard.layers.recurrent import GRU, LSTM, RNN, Recurrent, Stack
 from regard.layers.state import Lines, State
 
-KINDS: dict[type, int] = {RNN: 0, LSTM: 1, GRU: 2}  # as in source/engine.cpp
+KINDS: dict[type, int] = {RNN: 0, LSTM: 1, GRU: 2}  # as in source/pass.hpp
 
 
 class Cells:

@@ -73,6 +73,8 @@ class Library:
         self.bytes.argtypes, self.bytes.restype = [address], number
         self.run = loaded.regard_run
         self.run.argtypes, self.run.restype = [address], ctypes.c_int32
+        self.rank = loaded.regard_rank
+        self.rank.argtypes, self.rank.restype = [address], ctypes.c_int32
 
 
 @cache

@@ -17,6 +17,7 @@ from regard.engine.binding import Binding, ForeignState, NativeCall
 from regard.engine.blocks import NO_ROTATION, Blocks, folded
 from regard.engine.cells import KNOWN, Cells, inputs_of
 from regard.engine.library import Library
+from regard.engine.ranking import rank
 from regard.engine.tape import Activation, Heads, Tape, Unknown, weights
 from regard.layers.attention import CrossAttention, CrossAttentionByPlace
 from regard.layers.block import Block, Transformer, TransformerState
@@ -29,6 +30,7 @@ from regard.models.decoder import Decoder
 from regard.models.encoder import Encoder
 from regard.models.encoder_decoder import EncoderDecoder
 from regard.models.model import Model, Source
+from regard.models.ranking import Ranked
 
 MOST = 2048  # positions at once: each has a record, some tens of kilobytes
 
@@ -282,6 +284,9 @@ class Native(Model[State]):
         self, tokens: Int[Tensor, "B T"], state: State, keep: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B V"], State]:
         return self._run(tokens, state, keep, True)
+
+    def ranked(self, scores: Float[Tensor, "R V"], count: int, every: bool = False) -> Ranked:
+        return rank(self._decoder.runner.tape.library, scores, count, every) or super().ranked(scores, count, every)
 
     def _run(self, tokens: Tensor, state: State, keep: Tensor | None, last: bool) -> tuple[Tensor, State]:
         if tokens.numel() and tokens.dtype == torch.long and tokens.is_cpu and self._alone():

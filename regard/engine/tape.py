@@ -30,7 +30,7 @@ def exactly(module: object, *kinds: type[Kind]) -> TypeGuard[Kind]:
 
 
 class OperationKind(IntEnum):
-    """As in source/engine.cpp."""
+    """As in source/pass.hpp."""
 
     EMBED, PLACE, NORM, ROUND_ROWS, PRODUCT, GATE, COPY, REMEMBER, ATTEND, LOAD, CELL, SSRU_CELL = range(12)
 

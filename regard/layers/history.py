@@ -77,7 +77,8 @@ def positions(
 ) -> tuple[Int[Tensor, "B T"], Int[Tensor, " B"]]:
     """Where each new token stands, and how many have been seen after it. A position counts the tokens kept so far."""
     if keep is None:
-        return seen[:, None] + torch.arange(steps, device=seen.device), seen + steps
+        where = seen[:, None]
+        return where if steps == 1 else where + torch.arange(steps, device=seen.device), seen + steps
     counted = keep.cumsum(1)
     return (seen[:, None] + counted - 1).clamp(min=0), seen + counted[:, -1]
 
@@ -149,9 +150,9 @@ class History(Part):
         new, device = self.group_size * steps, self.count.device
         if self.group_size == 1 and keep is None:
             return torch.ones(1, 1, new, dtype=torch.bool, device=device)
-        own = torch.eye(self.group_size, dtype=torch.bool, device=device).repeat_interleave(steps, 1)[
-            None
-        ]  # (1, K, K·T)
+        own = torch.eye(self.group_size, dtype=torch.bool, device=device)[None]  # (1, K, K)
+        if steps > 1:
+            own = own.repeat_interleave(steps, 2)  # (1, K, K·T)
         return own if keep is None else own & keep.reshape(self.count.shape[0] // self.group_size, 1, new)
 
     def places(self, steps: int) -> Int[Tensor, "g t N"]:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from operator import is_
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -54,10 +55,13 @@ class Beams:
     def groups(self, number: int) -> Int[Tensor, " G"] | None:
         """Which of `number` groups are wanted; None: all of them as they are, so nothing need be copied."""
         if number not in self._groups:
-            wanted = self.by_group[:, 0] // (self._before // number)
-            same = len(wanted) == number and torch.equal(wanted, torch.arange(number, device=wanted.device))
-            self._groups[number] = None if same else wanted
+            self._groups[number] = None if number == len(self.by_group) == 1 else self._wanted(number)
         return self._groups[number]
+
+    def _wanted(self, number: int) -> Int[Tensor, " G"] | None:
+        wanted = self.by_group[:, 0] // (self._before // number)
+        same = len(wanted) == number and torch.equal(wanted, torch.arange(number, device=wanted.device))
+        return None if same else wanted
 
 
 _claiming = Lock()  # two threads may step one state at the same time
@@ -82,7 +86,7 @@ class Lines(Part):
         return self._buffer
 
     def __len__(self) -> int:
-        return self.value.shape[self._axis]
+        return self._buffer.shape[self._axis]
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Lines":
         return type(self)(function(self.value), self._axis)
@@ -113,6 +117,9 @@ class Growing(Lines):
         super().__init__(value, axis)
         self._length = value.shape[axis] if length is None else length
         self._filled = [self._length] if filled is None else filled
+
+    def __len__(self) -> int:
+        return self._length
 
     @property
     def value(self) -> Tensor:
@@ -274,7 +281,8 @@ def _selected(state: State, rows: Beams) -> State:
         return state.index_select(0, rows.flat)
     if isinstance(state, Part):
         return state.select(rows)
-    return _rebuilt(state, (_selected(part, rows) for part in state))
+    parts = [_selected(part, rows) for part in state]
+    return state if all(map(is_, parts, state)) else _rebuilt(state, parts)
 
 
 def join(states: Sequence[State]) -> State:

@@ -2,10 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from regard.metrics.score import Score
 
@@ -50,7 +50,7 @@ def _cosine(c: dict[tuple[str, ...], float], r: dict[tuple[str, ...], float]) ->
 
 
 def _grams(text: str) -> Grams:
-    words = _tokenizer(text.lower()).split()
+    words = _tokenizer()(text.lower()).split()
     return Counter(tuple(words[i : i + n]) for n in range(1, LONGEST + 1) for i in range(len(words) - n + 1))
 
 
@@ -58,5 +58,12 @@ def _length(grams: Grams) -> int:
     return sum(number for gram, number in grams.items() if len(gram) == 1)
 
 
-_tokenizer = Tokenizer13a()
+@cache
+def _tokenizer() -> Callable[[str], str]:
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a  # whoever only answers need not wait for it
+
+    tokenizer: Callable[[str], str] = Tokenizer13a()
+    return tokenizer
+
+
 SIGNATURE = f"CIDEr-D|n:{LONGEST}|sigma:{SPREAD:g}|case:lc|tok:13a|stem:no|idf:these references"

@@ -3,12 +3,14 @@
 import math
 from collections.abc import Sequence
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 import numpy as np
-import sacrebleu
-from sacrebleu.metrics.base import Metric
 
 from regard.metrics.score import Score, share_right
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric  # whoever only answers need not wait for it
 
 
 def perplexity(nats_per_token: float) -> float:
@@ -35,16 +37,20 @@ def bleu_of_several(
     outputs: Sequence[str], references: Sequence[Sequence[str]], order: int = 4, cased: bool = True
 ) -> Score:
     """BLEU-n, of n-grams of up to `order` words, where each output may be like any of several references."""
+    from sacrebleu import BLEU
+
     # force: spaces around marks are nothing unusual
-    return _by_sacrebleu(sacrebleu.BLEU(lowercase=not cased, max_ngram_order=order, force=True), outputs, references)
+    return _by_sacrebleu(BLEU(lowercase=not cased, max_ngram_order=order, force=True), outputs, references)
 
 
 def chrf_of_several(outputs: Sequence[str], references: Sequence[Sequence[str]], cased: bool = True) -> Score:
     """chrF2, of each output the best over its references."""
-    return _by_sacrebleu(sacrebleu.CHRF(lowercase=not cased), outputs, references)
+    from sacrebleu import CHRF
+
+    return _by_sacrebleu(CHRF(lowercase=not cased), outputs, references)
 
 
-def _by_sacrebleu(metric: Metric, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+def _by_sacrebleu(metric: "Metric", outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
     """Its `corpus_score`, which also counts for each line by itself and sums: with these counts at hand."""
     parts = metric._extract_corpus_statistics(list(outputs), _streams(references))
     signature = str(metric.get_signature())

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from regard.errors import UserError
 from regard.layers.state import State
 from regard.models.model import Model, Source
+from regard.models.ranking import Ranked
 
 
 class Ensemble(Model[tuple[State, ...]]):
@@ -39,6 +40,10 @@ class Ensemble(Model[tuple[State, ...]]):
         self, tokens: Int[Tensor, "B T"], state: tuple[State, ...], keep: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B V"], tuple[State, ...]]:
         return _mean([member.prefill(tokens, part, keep) for member, part in zip(self._members, state, strict=True)])
+
+    def ranked(self, scores: Float[Tensor, "R V"], count: int, every: bool = False) -> Ranked:
+        """As the first member does it: by the means that its engine has."""
+        return self._members[0].ranked(scores, count, every)
 
     @property
     def _members(self) -> list[Model]:

@@ -1,4 +1,4 @@
-"""A search as a conversation: it says what is to be fed to a model, and is told the scores.
+"""A search as a conversation: it says what is to be fed to a model, and is told the scores, and which are the best.
 
 So whoever computes may be one model, or a server that answers many searches at once in one batch.
 """
@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.layers.state import State
@@ -35,10 +35,21 @@ class Feed(NamedTuple):
     every: bool = False  # scores are wanted behind every token (B, T, V), not behind the last alone
 
 
+class Rank(NamedTuple):
+    """Of these scores so many are wanted, the best of every row, with their log p; with `every`, all log p besides."""
+
+    scores: Float[Tensor, "R V"]
+    number: int
+    every: bool = False
+
+
 class Compute(NamedTuple):
     """This is to be computed where the model is: what answers at once, without a state."""
 
     compute: Callable[[], Any]
+
+
+Request: TypeAlias = Read | Feed | Rank | Compute  # what a search wants of whoever computes
 
 
 def fed(model: Model, feed: Feed) -> Fed:
@@ -74,6 +85,8 @@ def _reply(model: Model, said: Any) -> Generator[Any, None, Any]:
         return fed(model, said)
     if isinstance(said, Read):
         return model.start(said.source, said.rows)
+    if isinstance(said, Rank):
+        return model.ranked(*said)
     if isinstance(said, Compute):
         return said.compute()
     yield said

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from regard.errors import UserError
 from regard.layers.state import S, State, batch_size
+from regard.models.ranking import Ranked, ranked
 
 
 class Source(NamedTuple):
@@ -55,6 +56,10 @@ class Model(nn.Module, Generic[S]):
     def step(self, token: Int[Tensor, " B"], state: S) -> tuple[Float[Tensor, "B V"], S]:
         """`forward` for one token."""
         return self.prefill(token[:, None], state)
+
+    def ranked(self, scores: Float[Tensor, "R V"], count: int, every: bool = False) -> Ranked:
+        """The `count` most probable tokens by these scores with their log p; with `every`, the log p of all besides."""
+        return ranked(scores, count, every)
 
 
 def check_fed(tokens: Int[Tensor, "B T"], state: State) -> None:

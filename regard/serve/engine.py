@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.models.feeding import Compute, Feed, Read, fed
+from regard.models.feeding import Compute, Feed, Rank, Read, fed
 from regard.models.model import Model
 from regard.serve.batch import Joined, Seat, shape_of
 from regard.serve.steady import BLOCK, RowCounts, steady
@@ -166,8 +166,12 @@ class Engine:
         try:
             said = job.asking.send(told)
             while not isinstance(said, Read | Feed | Compute):
-                job.tell(said)
-                said = next(job.asking)
+                told = None
+                if isinstance(said, Rank):
+                    told = self.model.ranked(*said)
+                else:
+                    job.tell(said)
+                said = job.asking.send(told)
             job.said = said
             if isinstance(said, Feed) and not self._sits(job, said):
                 job.pieces = list(said.tokens.split(PIECE, 1)) if said.keep is None else [said.tokens]

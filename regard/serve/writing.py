@@ -13,7 +13,7 @@ from regard.decode.choose import Choose, Sample, argmax
 from regard.decode.rules import Bounds, RepetitionPenalty, Rule
 from regard.decode.stream import streaming
 from regard.decode.write import Detokenizer
-from regard.models.feeding import Compute, Feed, Read
+from regard.models.feeding import Feed, Read, Request
 from regard.models.window import in_window
 from regard.serve.served import Served
 from regard.serve.wire import Declined
@@ -103,7 +103,7 @@ def completing(served: Served, named: list[int], wishes: Wishes) -> Generator[An
         except StopIteration:
             break
         told = None
-        if isinstance(said, Read | Feed | Compute):
+        if isinstance(said, Request):
             told = yield said
         elif isinstance(said, Made):
             yield said

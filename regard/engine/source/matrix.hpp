@@ -151,7 +151,9 @@ INLINE Ints dot4(Ints sum, Ints w, int32_t x) {
     // |w| · (x with w's sign): one factor must be unsigned
     __m256i signed_x = _mm256_sign_epi8(_mm256_set1_epi32(x), (__m256i)w);
     __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8((__m256i)w), signed_x);
-    return sum + (Ints)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+    sum += (Ints)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+    asm("" : "+x"(sum));  // added up one by one: to build a tree, a compiler keeps more than there are registers
+    return sum;
 #elif defined(__ARM_FEATURE_DOTPROD)
     return (Ints)vdotq_s32((int32x4_t)sum, (int8x16_t)w, vreinterpretq_s8_s32(vdupq_n_s32(x)));
 #elif defined(__ARM_NEON)
@@ -189,9 +191,21 @@ struct Target {
     }
 };
 
+// What is fetched while a tile is computed: at the i-th of its lines of 4 · PANEL bytes, `step` bytes from at + i · step.
+struct Ahead {
+    const char* at;
+    int64_t step;
+
+    INLINE void fetch(int64_t i) const {
+        __builtin_prefetch(at + i * step);
+        if (PANEL * 4 > 64) __builtin_prefetch(at + i * step + step / 2);
+    }
+};
+
 // ROWS rows by PANELS panels at once, in registers.
 template <int ROWS, int PANELS>
-inline void tile(const Matrix& matrix, int64_t panel, const float* x, int64_t stride, int64_t row, const Target& target) {
+inline void tile(const Matrix& matrix, int64_t panel, const float* x, int64_t stride, int64_t row, Ahead ahead,
+                 const Target& target) {
     Floats sums[ROWS][PANELS][2] = {};
     const int64_t inputs = matrix.inputs;
     const float* w = (const float*)matrix.data + panel * inputs * PANEL;
@@ -199,8 +213,7 @@ inline void tile(const Matrix& matrix, int64_t panel, const float* x, int64_t st
     for (int64_t i = 0; i < inputs; i++)
         for (int p = 0; p < PANELS; p++) {
             const float* at = w + (p * inputs + i) * PANEL;
-            if (ROWS * PANELS <= 4)
-                for (int byte = 0; byte < PANEL * 4; byte += 64) __builtin_prefetch((const char*)at + AHEAD + byte);
+            ahead.fetch(p * inputs + i);
             Floats left = load(at), right = load(at + LANES);
             for (int r = 0; r < ROWS; r++) {
                 Floats value = all(x[r * stride + i]);
@@ -215,7 +228,7 @@ inline void tile(const Matrix& matrix, int64_t panel, const float* x, int64_t st
 }
 
 template <int ROWS, int PANELS>
-inline void tile8(const Matrix& matrix, int64_t panel, char* rows, int64_t row, const Target& target) {
+inline void tile8(const Matrix& matrix, int64_t panel, char* rows, int64_t row, Ahead ahead, const Target& target) {
     Floats sums[ROWS][PANELS][2] = {};
     const int64_t padded = matrix.padded;
     const int8_t* w = (const int8_t*)matrix.data + panel * padded * PANEL;
@@ -229,8 +242,7 @@ inline void tile8(const Matrix& matrix, int64_t panel, char* rows, int64_t row, 
         for (int four = 0; four < BLOCK / 4; four++)
             for (int p = 0; p < PANELS; p++) {
                 const int8_t* at = w + p * padded * PANEL + (block * (BLOCK / 4) + four) * PANEL * 4;
-                if (ROWS * PANELS <= 4)
-                    for (int byte = 0; byte < PANEL * 4; byte += 64) __builtin_prefetch(at + AHEAD + byte);
+                ahead.fetch(p * (padded / 4) + block * (BLOCK / 4) + four);
                 Ints left, right;
                 std::memcpy(&left, at, sizeof left);
                 std::memcpy(&right, at + 4 * LANES, sizeof right);
@@ -257,7 +269,7 @@ inline void tile8(const Matrix& matrix, int64_t panel, char* rows, int64_t row, 
 #if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int TALL = 8, TALL8 = 5;  // rows of a tile: as many as registers hold
 #elif defined(__AVX2__)
-constexpr int TALL = 6, TALL8 = 2;
+constexpr int TALL = 6, TALL8 = 5;
 #else
 constexpr int TALL = 4, TALL8 = 2;
 #endif
@@ -265,41 +277,49 @@ constexpr int WIDE = 4;  // panels of a tile of one row
 
 template <int ROWS, int PANELS>
 struct In32 {
-    static void run(const Matrix& m, int64_t panel, int64_t row, const float* x, int64_t stride, const Target& to) {
-        tile<ROWS, PANELS>(m, panel, x, stride, row, to);
+    static void run(const Matrix& m, int64_t panel, int64_t row, Ahead ahead, const float* x, int64_t stride,
+                    const Target& to) {
+        tile<ROWS, PANELS>(m, panel, x, stride, row, ahead, to);
     }
 };
 
 template <int ROWS, int PANELS>
 struct In8 {
-    static void run(const Matrix& m, int64_t panel, int64_t row, char* rows, const Target& to) {
-        tile8<ROWS, PANELS>(m, panel, rows, row, to);
+    static void run(const Matrix& m, int64_t panel, int64_t row, Ahead ahead, char* rows,
+                    const Target& to) {
+        tile8<ROWS, PANELS>(m, panel, rows, row, ahead, to);
     }
 };
 
-// A tile of as many rows as are left, which are at most ROWS.
+// A tile of so many rows, which are at most ROWS.
 template <template <int, int> class Tile, int ROWS, class... More>
-inline void rest(int64_t rows, const Matrix& matrix, int64_t panel, const More&... more) {
+inline void tall(int64_t rows, const Matrix& matrix, int64_t panel, const More&... more) {
     if constexpr (ROWS > 0) {
         if (rows == ROWS) Tile<ROWS, 1>::run(matrix, panel, more...);
-        else rest<Tile, ROWS - 1>(rows, matrix, panel, more...);
+        else tall<Tile, ROWS - 1>(rows, matrix, panel, more...);
     }
 }
 
-// Some rows by some panels: one row by WIDE panels, or tall tiles of one panel.
+// Some rows by some panels: one or two rows by several panels, or tiles of one panel and about as many rows each.
+// Few rows fetch what they read next themselves; the tiles of many share the panel behind theirs.
 template <template <int, int> class Tile, int MOST, class... More>
 inline void product(const Matrix& matrix, int64_t panel, int64_t last_panel, int64_t row, int64_t last_row,
                     const More&... more) {
+    const int64_t bytes = matrix.bytes / matrix.panels, tiles = (last_row - row + MOST - 1) / MOST;
+    const char* data = (const char*)matrix.data;
     if (last_row - row == 1)
-        for (; panel + WIDE <= last_panel; panel += WIDE) Tile<1, WIDE>::run(matrix, panel, row, more...);
-    constexpr int PAIR = MOST >= 4 ? 2 : 1;
+        for (; panel + WIDE <= last_panel; panel += WIDE)
+            Tile<1, WIDE>::run(matrix, panel, row, Ahead{data + panel * bytes + AHEAD, PANEL * 4}, more...);
     if (last_row - row == 2)
-        for (; panel + PAIR <= last_panel; panel += PAIR) Tile<2, PAIR>::run(matrix, panel, row, more...);
-    for (; panel < last_panel; panel++) {
-        int64_t r = row;
-        for (; r + MOST <= last_row; r += MOST) Tile<MOST, 1>::run(matrix, panel, r, more...);
-        rest<Tile, MOST - 1>(last_row - r, matrix, panel, r, more...);
-    }
+        for (; panel + 2 <= last_panel; panel += 2)
+            Tile<2, 2>::run(matrix, panel, row, Ahead{data + panel * bytes + AHEAD, PANEL * 4}, more...);
+    for (; panel < last_panel; panel++)
+        for (int64_t tile = 0, r = row; tile < tiles; tile++) {
+            int64_t rows = (last_row - r + tiles - tile - 1) / (tiles - tile);
+            Ahead ahead{data + (panel + 1) * bytes + bytes * tile / tiles, PANEL * 4 / tiles};
+            tall<Tile, MOST>(rows, matrix, panel, r, ahead, more...);
+            r += rows;
+        }
 }
 
 }  // namespace regard
