@@ -1,5 +1,6 @@
 # make test       sets up .venv from nothing, then checks and tests everything
 # make test-avx2  what depends on the processor once more, held to AVX2
+# make sanitize   the native engine's tests with every access checked, and threads against each other (compilers that can)
 # make mutants    breaks the code on purpose, and shows which tests notice
 # make kills      kills trainings at random moments, and shows that they go on exactly
 # make demo       trains a small translator in about 90 seconds and shows where it looks
@@ -10,7 +11,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test test-avx2 quick check script mutants kills demo bench course site weights clean
+.PHONY: test test-avx2 sanitize quick check script mutants kills demo bench course site weights clean
 
 test: check
 	$(BIN)/pytest -n auto --dist worksteal
@@ -21,6 +22,16 @@ BY_PROCESSOR := laws engine engine_int8 references attention positions precision
 
 test-avx2: .venv/installed
 	$(AVX2) $(BIN)/pytest -n auto --dist worksteal $(BY_PROCESSOR:%=tests/test_%.py)
+
+# Python itself is not compiled with them, so their libraries come first; what is not ours may keep its memory, and
+# torch's own threads are not looked at.
+CXX ?= c++
+NATIVE := tests/test_engine.py tests/test_engine_int8.py tests/test_ranking.py
+sanitize: .venv/installed
+	REGARD_FLAGS="-g -fsanitize=address,undefined -fno-sanitize-recover=undefined" ASAN_OPTIONS=detect_leaks=0 \
+	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" $(BIN)/pytest -n 0 $(NATIVE)
+	REGARD_FLAGS="-g -fsanitize=thread" TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1" \
+	  LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" $(BIN)/pytest -n 0 tests/test_engine.py -k threads
 
 # What a commit runs: format, lint, types and the fastest tests, in about ten seconds.
 quick: check
