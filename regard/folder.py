@@ -94,6 +94,15 @@ class Folder:
         """Only of a student: what its teachers find likely."""
         return self.tokens("likely.safetensors")
 
+    @property
+    def prepared(self) -> int:
+        """Bytes of examples that have been encoded so far."""
+        found = 0
+        for path in self.tokens("").glob("*"):
+            with suppress(FileNotFoundError):  # complete by now, and under another name
+                found += path.stat().st_size
+        return found
+
     def snapshot(self, step: int) -> Path:
         """Weights at one look at the held-out part, kept for a mean."""
         return self.path / "looks" / f"{step:08}.safetensors"

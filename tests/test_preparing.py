@@ -1,20 +1,27 @@
 """What a person sees while data is prepared, and data that comes through pipes."""
 
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
+from threading import Event
 
 import pytest
 import refusals
 import tiny
 from refusals import write
+from rich.console import Console
 from test_formats import OMEGAT, PAIRS, as_ods, book
 
 from regard.cli import main
 from regard.data.survey import Survey, told
+from regard.disk import replacing
+from regard.folder import Folder
+from regard.training.report import Report
 
 pytestmark = pytest.mark.usefixtures("here")
 said, refused = refusals.said, refusals.refused
@@ -52,6 +59,33 @@ def test_two_examples_as_they_were_understood(said):
         "  text   film N is bad",
         "  label  N",
     ]
+
+
+def test_a_long_preparation_is_not_silent(said, monkeypatch):
+    monkeypatch.setattr("regard.training.report.SILENCE", 0.001)
+    code, text = said("train", "--data.train", write("own2.csv", REVIEWS), *LABELS, *SMALL)
+    assert code == 0
+    assert re.search(r"^still preparing: \d+ MB written, 1 second so far$", text.partition(" parameters")[0], re.M)
+    assert "still preparing" not in text.partition(" parameters")[2]
+
+
+def test_a_spinner_says_how_far_preparing_has_come():
+    told, report = io.StringIO(), Report()
+    report.console = Console(file=told, force_terminal=True)
+    seen = Event()
+    with report.meanwhile(lambda: seen.set() or "4 MB written"):
+        assert seen.wait(20)
+        time.sleep(0.2)  # the spinner draws eight times a second
+    assert "4 MB written, " in told.getvalue()
+
+
+def test_what_is_prepared_is_counted_while_it_is_written(tmp_path):
+    folder = Folder(tmp_path)
+    assert folder.prepared == 0
+    with replacing(folder.tokens("train.tokens")) as partial:
+        partial.write_bytes(b"1234567")
+        assert folder.prepared == 7
+    assert folder.prepared == 7
 
 
 def test_what_is_likely_not_meant_so_is_said():

@@ -1,6 +1,7 @@
 """What learning makes small: −log p of the tokens that were wanted."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
@@ -44,7 +45,7 @@ class Objective(nn.Module):
     def measure(self, batch: Batch) -> Measure:
         """What is to be small at some of the batch's positions: Σ −log p(wanted)."""
         wanted, smoothing = batch.targets.flatten(), self.smoothing if self.training else 0.0
-        return lambda scores, at: cross_entropy(scores, wanted[at], smoothing)
+        return CrossEntropy(wanted, smoothing)
 
     def read(self, batch: Batch, state: State, student: float = 0.0) -> tuple[Float[Tensor, "B T V"], State]:
         """The scores of what may come at each place, and the state behind the batch."""
@@ -71,6 +72,35 @@ class Objective(nn.Module):
         return by_student_forcing(self.model, batch, state, student)
 
 
+@dataclass(frozen=True)
+class CrossEntropy:
+    """Σ_n −log p(wanted_n), p = softmax(scores), over the positions at which something is wanted."""
+
+    wanted: Int[Tensor, " N"]
+    smoothing: float = 0.0
+
+    def __call__(self, scores: Float[Tensor, "n V"], at: slice) -> Float[Tensor, ""]:
+        smoothing, wanted = self.smoothing, self.wanted[at]
+        return F.cross_entropy(scores, wanted, ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing)
+
+    def in_place(self, scores: Float[Tensor, "N V"]) -> Iterator[Float[Tensor, ""]]:
+        """The losses of some positions at a time; their gradient, p − (1 − ε) y − ε / V, takes the place of the scores.
+
+        All parts are computed in one room. New ones leave holes behind into which, once they are aligned, no other
+        fits: all scores once more.
+        """
+        room = scores.new_empty(2, min(AT_ONCE, len(scores)), scores.shape[1], dtype=torch.float32)
+        for some, at in _parts(scores):
+            given, log_p = room[:, : len(some)]
+            torch.log_softmax(given.copy_(some), -1, out=log_p)
+            asked, those = self.wanted[at] != IGNORED, self.wanted[at].clamp(min=0)[:, None]
+            told = (1 - self.smoothing) * log_p.gather(1, those)[:, 0] + self.smoothing * log_p.mean(1)
+            yield -told[asked].sum()
+            gradient = log_p.exp_().sub_(self.smoothing / log_p.shape[1])
+            gradient.scatter_add_(1, those, gradient.new_full(those.shape, self.smoothing - 1))
+            some.copy_(gradient.mul_(asked[:, None]))
+
+
 def in_parts(scores: Float[Tensor, "*sets N V"], measure: Measure) -> Float[Tensor, ""]:
     """Σ of what `measure` finds at some positions at a time; for a gradient the scores are given away.
 
@@ -82,29 +112,30 @@ def in_parts(scores: Float[Tensor, "*sets N V"], measure: Measure) -> Float[Tens
     return torch.stack([measure(some.float(), at) for some, at in _parts(scores)]).sum()
 
 
-def cross_entropy(scores: Float[Tensor, "N V"], wanted: Int[Tensor, " N"], smoothing: float = 0.0) -> Float[Tensor, ""]:
-    """Σ_n −log p(wanted_n) over the positions at which something is wanted."""
-    return F.cross_entropy(scores, wanted, ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing)
-
-
 class _InPlace(torch.autograd.Function):
-    """The gradient is found where the loss is, by torch's own rules, and scaled by what comes from behind."""
+    """The gradient is found where the loss is, and scaled by what comes from behind."""
 
     @staticmethod
     def forward(ctx: Any, scores: Float[Tensor, "*sets N V"], measure: Measure) -> Tensor:
-        ctx.gradient, losses = scores.detach(), []
-        for some, at in _parts(ctx.gradient):
-            with torch.enable_grad():
-                given = some.float().detach().requires_grad_()
-                losses.append(measure(given, at))
-            some.copy_(torch.autograd.grad(losses[-1], given)[0])
-        return torch.stack(losses).detach().sum()
+        ctx.gradient = scores.detach()
+        own = measure.in_place(ctx.gradient) if isinstance(measure, CrossEntropy) else by_torch(ctx.gradient, measure)
+        return torch.stack([*own]).sum()
 
     @staticmethod
     def backward(ctx: Any, *behind: Tensor) -> tuple[Tensor, None]:
         gradient = ctx.gradient
         del ctx.gradient  # once only: it is handed on, not copied
         return gradient.mul_(behind[0]), None
+
+
+def by_torch(scores: Float[Tensor, "*sets N V"], measure: Measure) -> Iterator[Float[Tensor, ""]]:
+    """The same as `CrossEntropy.in_place` for anything that torch can find the gradient of."""
+    for some, at in _parts(scores):
+        with torch.enable_grad():
+            given = some.float().detach().requires_grad_()
+            loss = measure(given, at)
+        some.copy_(torch.autograd.grad(loss, given)[0])
+        yield loss.detach()  # its graph would hold what was given: in the end every score once more
 
 
 def _parts(scores: Float[Tensor, "*sets N V"]) -> Iterator[tuple[Float[Tensor, "*sets n V"], slice]]:

@@ -49,7 +49,6 @@ def train(recipe: Recipe | None, path: Path, report: Report | None = None) -> Ru
     """Trains a run, or goes on with it where it stopped. Without a recipe the run's own is used."""
     report = report or Report()
     folder = Folder(path)
-    keep_freed_memory()
     with world() as ours, locked(folder.path) if ours.leads else nullcontext():
         if not ours.leads:
             report = Report(quiet=True)
@@ -78,6 +77,8 @@ class Training:
         self.carry = not (self.task.has_source or self.model.grows)
         self.batches = taught(self.task.batches(self.material.train, self.settings, self.carry), self.folder)
         self.settings = replace(self.settings, steps=updates(self.settings, self.batches.per_epoch))
+        share = self.settings.batch // self.settings.accumulate // self.world.size
+        keep_freed_memory(4 * share * self.run.tokenizers[1].vocabulary)
         self.objective = objective(self.model, self.settings, precision_of(self.settings.mixed_precision, self.device))
         self.carried: list[State] | None = None
         self.progress = Progress()

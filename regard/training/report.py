@@ -2,9 +2,11 @@
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 from rich.console import Console
@@ -56,6 +58,26 @@ class Report:
     def say(self, text: str) -> None:
         self._spoke = self.clock()
         self.console.print(text, markup=False, soft_wrap=True)
+
+    @contextmanager
+    def meanwhile(self, so_far: Callable[[], str]) -> Iterator[None]:
+        """While something is done that says nothing itself: how far it is, by a spinner or wherever it is silent."""
+        over, began = Event(), self.clock()
+        spinner = self.console.status("") if self.console.is_terminal and not self.console.quiet else None
+
+        def watch() -> None:
+            while not over.wait(1.0 if spinner else SILENCE):
+                told = f"{so_far()}, {in_words(self.clock() - began)} so far"
+                spinner.update(told) if spinner else self.say(told)
+
+        watching = Thread(target=watch, daemon=True)
+        with spinner or nullcontext():
+            watching.start()
+            try:
+                yield
+            finally:
+                over.set()
+                watching.join()
 
     def begin(self, steps: int, done: int) -> None:
         if self.console.is_terminal and not self.console.quiet:
