@@ -89,7 +89,7 @@ def lasting(answer: bytes) -> str:
     return json.dumps([{name: value for name, value in one.items() if name not in CHANGES} for one in shown])
 
 
-async def compared(port: int, asked: Sequence[Wish], clients: int, count: int) -> Counts:
+async def compared(port: int, asked: Sequence[Wish], clients: int, count: int, seconds: float) -> Counts:
     """How many of so many requests were answered as they had been before."""
     alone, wanted = Client(port), list[str]()
     for wish in asked:
@@ -97,11 +97,13 @@ async def compared(port: int, asked: Sequence[Wish], clients: int, count: int) -
         assert status == 200, answer
         wanted.append(lasting(answer))
     alone.close()
-    left, counts, chance = iter(range(count)), Counts(), random.Random(0)
+    left, counts, chance, end = iter(range(count)), Counts(), random.Random(0), time.monotonic() + seconds
 
     async def one() -> None:
         client = Client(port)
         for _ in left:
+            if time.monotonic() > end:
+                break
             place = chance.randrange(len(asked))
             try:
                 status, answer = await client.ask(asked[place])
@@ -125,6 +127,7 @@ def main() -> None:
     wants.add_argument("--each", type=int, default=32, help="different things that each run is asked")
     wants.add_argument("--longest", type=int, default=24, help="tokens of an answer at most")
     wants.add_argument("--count", type=int, default=2000)
+    wants.add_argument("--seconds", type=float, default=3600.0, help="how long at most")
     given = wants.parse_args()
     asked = [
         wish
@@ -132,7 +135,7 @@ def main() -> None:
         for wish in wishes(name, kind, given.each, given.longest)
     ]
     began = time.monotonic()
-    counts = asyncio.run(compared(given.port, asked, given.clients, given.count))
+    counts = asyncio.run(compared(given.port, asked, given.clients, given.count, given.seconds))
     for (run, name), number in sorted(counts.items()):
         print(f"| {run} | {name} | {number:,} |", flush=True)
     print(f"{sum(counts.values()):,} by {given.clients} clients in {time.monotonic() - began:.0f} s")

@@ -42,18 +42,19 @@ class Wish:
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of one: a status, 0 where the answer did not come whole; seconds to its first piece and its last."""
+    """What came of one: a status, 0 where the answer did not come whole; late: not within `PATIENCE`; and seconds."""
 
     path: str
     status: int = 0
     left: bool = False
+    late: bool = False
     first: float = 0.0
     last: float = 0.0
     pieces: int = 0
 
     @property
     def name(self) -> str:
-        return "left on purpose" if self.left else str(self.status or "lost")
+        return "left on purpose" if self.left else "too late" if self.late else str(self.status or "lost")
 
 
 async def asked(port: int, wish: Wish, began: float) -> Outcome:
@@ -67,7 +68,9 @@ async def asked(port: int, wish: Wish, began: float) -> Outcome:
                 await _answer(reader, wish, outcome, began)
             finally:
                 writer.transport.abort() if outcome.left else writer.close()
-    except (OSError, TimeoutError, asyncio.IncompleteReadError, ValueError):
+    except TimeoutError:
+        outcome.late = True
+    except (OSError, asyncio.IncompleteReadError, ValueError):
         outcome.status = 0
     outcome.last = time.monotonic() - began
     return outcome
