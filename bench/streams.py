@@ -107,7 +107,7 @@ def translations(languages: str, number: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     wants = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    wants.add_argument("servers", nargs="+", metavar="NAME=PORT")
+    wants.add_argument("servers", nargs="+", metavar="[NAME=]PORT")
     wants.add_argument("--model", default="")
     wants.add_argument("--translate", metavar="FROM:TO")
     wants.add_argument("--streams", type=int, nargs="+", default=[1, 8, 32, 128, 200])
@@ -116,7 +116,7 @@ def main() -> None:
     wants.add_argument("--hold", type=float, default=0.0, help="seconds for which so many are kept going")
     wants.add_argument("--rounds", type=int, default=1)
     given = wants.parse_args()
-    servers = [server.split("=") for server in given.servers]
+    servers = [(name or "regard", port) for name, _, port in (one.rpartition("=") for one in given.servers)]
     print(
         "| streams | server | tokens/s | first token, ms: p50 | p99 | between two: p50 | p99 | lost |\n"
         + "|--" * 8

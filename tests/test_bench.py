@@ -166,7 +166,11 @@ def of_alike(folder: Path) -> None:
     asked(folder, "alike", "--runs", *runs, "--each", "8", "--count", "60", "--clients", "9", "--longest", "6")
 
 
-APART = {"digests", "digest_work"}  # they compare this tree with another one, by minutes of work
+def of_streams(folder: Path) -> None:
+    asked(folder, "streams", "--model", "transformer-lm-run", "--streams", "1", "3", "--tokens", "5")
+
+
+APART = {"digests", "digest_work", "peer_servers"}  # minutes of work on two trees; servers that others wrote
 FIGURES = {
     "attention": ["tokens, 8 heads of 64, causal: memory of the whole process | [0-9,]+ MB", "would be | 0 MB"],
     "cache": ["growing the cache costs of it | [0-9.]+%", "concatenating instead would cost | [0-9.]+%"],
@@ -180,6 +184,7 @@ FIGURES = {
     "by_length": ["run up to 8: [0-9.]+ .*19 and more: [0-9.]+"],
     "word_error": ["test, 4 words: WER [0-9.]+, PER [0-9.]+"],
     "load": ["/v1/completions | 200 | [0-9]+", "/v1/completions | 400 | [0-9]+", r"\A(?![\s\S]*lost)"],
+    "streams": [r"1 | regard | [0-9,]+ .* | 0 |", r"3 | regard | [0-9,]+ .* | 0 |"],
     "alike": ["transformer-lm-run | the same bytes | [0-9]+", r"\A(?![\s\S]*(lost|other bytes|status))"],
     "fuzz_server": ["answered | 200 | [0-9]+", "answered | 400 | [0-9]+", r"\A(?![\s\S]*answered | 5)"],
     "house": ["code lines"],
