@@ -260,7 +260,11 @@ def frozen_run(tmp_path_factory):
     model = Seq2Seq(eyes, Recurrent("gru", width=8, layers=1))
     data = Data(str(album(folder, 8)), share=0.3)
     small = Train(**{**USUAL, "steps": 2, "batch": 16})
-    return train(Recipe(data, model=model, text=Text("words"), pictures=Pictures(side=40), train=small), folder / "run")
+    return train(
+        Recipe(data, model=model, text=Text("words"), pictures=Pictures(side=40), train=small),
+        folder / "run",
+        Report(quiet=True),
+    )
 
 
 @torch.no_grad()
