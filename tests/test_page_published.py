@@ -15,6 +15,7 @@ from regard.page.asked import question
 from regard.page.files import bundle
 from regard.page.publish import publish
 from regard.page.rounded import bits_for, restored, rounded
+from regard.runs import load_run
 
 pytestmark = tabs.MARKS
 runs, browser = tabs.runs, tabs.browser
@@ -250,6 +251,23 @@ def test_what_a_page_cannot_compute_is_refused_by_name(runs, tmp_path, monkeypat
     with pytest.raises(UserError, match=r"has tokens that were learnt elsewhere \(characters\), which a page can"):
         publish([run], tmp_path / "site")
     assert not (tmp_path / "site").exists()
+
+
+def test_what_is_published_is_what_was_trained(runs, tmp_path):
+    """However its weights are kept for answering here: in 8 bits, or transposed as those of larger models are."""
+    path = runs[0].folder.path
+    for name, run in (("plain", load_run(path)), ("int8", load_run(path, precision="int8"))):
+        publish([run], tmp_path / name)
+    plain, int8 = ((tmp_path / name / "runs/rnn-run.js").read_bytes() for name in ("plain", "int8"))
+    assert plain == int8
+
+
+def test_an_ensemble_is_refused(runs, tmp_path):
+    path = runs[0].folder.path
+    with pytest.raises(
+        UserError, match=r"is an ensemble, and a page computes one model; publish its runs side by side"
+    ):
+        publish([load_run(path, ensemble=[path])], tmp_path / "site")
 
 
 def test_the_command(runs, tmp_path, capsys):

@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from PIL import Image
+from torch import Tensor
 
 from regard.data.images import as_pixels
 from regard.disk import write_text
 from regard.errors import UserError, counted
 from regard.models.count import count
-from regard.models.ensemble import Ensemble
-from regard.page.answers import SCENES, Answers
+from regard.models.model import Model
+from regard.page.answers import Answers
 from regard.page.asked import Question
-from regard.page.description import classes_in, described
+from regard.page.description import Tree, classes_in, described
 from regard.page.files import known_in, published
 from regard.page.rounded import bits_for, rounded, to_bytes
 from regard.page.story import Story
@@ -64,7 +65,7 @@ def publish(
     answers = Answers(runs, stories)
     abouts = [dict(about) for about in answers.runs()]
     for run, about in zip(runs, abouts, strict=True):
-        _check(run, about["name"])
+        _check(run, run.trained_model(), about["name"])
     made, names = [], _file_names([about["name"] for about in abouts])
     for number, (run, about, name) in enumerate(zip(runs, abouts, names, strict=True)):
         watch(about["name"])
@@ -74,32 +75,38 @@ def publish(
             "path": "", "file": f"runs/{name}.js", "live": True, "lacks": LACKS,
             "properties": [one for one in about["properties"] if one[0] in searches],
         }  # fmt: skip
-        weight = bits or bits_for(run.model)
-        text = _script(run, about, answers, searches, weight)
+        model = run.trained_model()  # not as it is kept for answering here
+        weight = bits or bits_for(model)
+        text = _script(run, about, described(model), _scenes(answers, run, about), searches, rounded(model, weight))
         path = to / about["file"]
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text)
-        made.append(PublishedRun(about["name"], path, count(run.model).total, weight, len(text.encode())))
+        made.append(PublishedRun(about["name"], path, count(model).total, weight, len(text.encode())))
     write_text(to / "index.html", published(_json({"runs": abouts, "stories": answers.stories()})))
     return made
 
 
-def _script(run: Run, about: dict[str, Any], answers: Answers, found: dict[str, Any], bits: int) -> str:
+def _script(
+    run: Run, about: dict[str, Any], model: Tree, scenes: list[str], found: dict[str, Any], weights: dict[str, Tensor]
+) -> str:
     """A run as a script that hands itself to the page."""
-    side = run.recipe.pictures.side
-    scenes = [_resized(answers.scene(str(i)), side) for i in range(SCENES)] if about["scenes"] else []
     contents = {
         "about": about,
-        "model": described(run.model),
+        "model": model,
         "reader": run.source_tokenizer.to_json(),
         "writer": run.tokenizer.to_json(),
         "window": run.window,
-        "side": side,
+        "side": run.recipe.pictures.side,
         "scenes": scenes,
         "found": found,
     }
-    packed = gzip.compress(to_bytes(rounded(run.model, bits)), mtime=0)
-    return f'publish({_json(contents)},\n"{base64.b64encode(packed).decode()}");\n'
+    packed = gzip.compress(to_bytes(weights), mtime=0)
+    return f'publish({_json(contents)},\n"{base64.b85encode(packed).decode()}");\n'
+
+
+def _scenes(answers: Answers, run: Run, about: dict[str, Any]) -> list[str]:
+    """The built-in pictures of a captioner."""
+    return [_resized(answers.scene(str(i)), run.recipe.pictures.side) for i in range(about["scenes"])]
 
 
 def _resized(picture: bytes, side: int) -> str:
@@ -110,17 +117,17 @@ def _resized(picture: bytes, side: int) -> str:
     return base64.b64encode(file.getvalue()).decode()
 
 
-def _check(run: Run, name: str) -> None:
+def _check(run: Run, model: Model, name: str) -> None:
     """Refuses what a page cannot compute, by name."""
-    if isinstance(run.model, Ensemble):
+    if run.others:
         raise UserError(f"{name} is an ensemble, and a page computes one model; publish its runs side by side")
-    total = count(run.model).total
+    total = count(model).total
     if total > LARGEST:
         raise UserError(
             f"{name} has {counted(total, 'parameter')}, a page computes at most {LARGEST:,}; "
             "publish a smaller run, or look at this one with regard look"
         )
-    unknown = sorted(classes_in(described(run.model)) - known_in("engine/build.js", "CLASSES"))
+    unknown = sorted(classes_in(described(model)) - known_in("engine/build.js", "CLASSES"))
     if unknown:
         raise UserError(
             f"{name} has parts that a page does not know ({', '.join(unknown)}); look at it with regard look"

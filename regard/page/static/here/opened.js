@@ -20,7 +20,7 @@ import { tokenizerFrom } from '../text/kinds.js';
 
 /**
  * @param {Published} published
- * @param {string} weights a safetensors file, packed by gzip, in base 64
+ * @param {string} weights a safetensors file, packed by gzip, in base 85
  */
 export async function opened(published, weights) {
   const { about, model, reader, writer, window, side, scenes, found } = published;
@@ -62,8 +62,28 @@ export function withHeld(run, held) {
  * @returns {Promise<ArrayBuffer>}
  */
 async function unpacked(text) {
-  const packed = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const packed = new Blob([bytesIn(text)]).stream().pipeThrough(new DecompressionStream('gzip'));
   return new Response(packed).arrayBuffer();
+}
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~';
+
+/**
+ * Five digits of base 85 are four bytes, where base 64 takes five and a third. As Python's `base64.b85encode` has it: the
+ * last digits may be fewer.
+ * @param {string} text
+ */
+function bytesIn(text) {
+  const digit = new Uint8Array(128);
+  for (let i = 0; i < DIGITS.length; i++) digit[DIGITS.charCodeAt(i)] = i;
+  const found = new Uint8Array(Math.ceil(text.length / 5) * 4);
+  const view = new DataView(found.buffer);
+  for (let at = 0, to = 0; at < text.length; at += 5, to += 4) {
+    let number = 0;
+    for (let i = at; i < at + 5; i++) number = 85 * number + (i < text.length ? digit[text.charCodeAt(i)] : 84);
+    view.setUint32(to, number % 2 ** 32);
+  }
+  return found.subarray(0, Math.floor((text.length * 4) / 5));
 }
 
 /** @param {string} text in base 64 */
