@@ -69,8 +69,8 @@ async function unpacked(text) {
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~';
 
 /**
- * Five digits of base 85 are four bytes, where base 64 takes five and a third. As Python's `base64.b85encode` has it: the
- * last digits may be fewer.
+ * Five digits of base 85 are four bytes, where base 64 takes five and a third. As Python's `base64.b85encode` has it,
+ * the last digits may be fewer.
  * @param {string} text
  */
 function bytesIn(text) {
