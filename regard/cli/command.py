@@ -5,9 +5,9 @@ from dataclasses import MISSING, dataclass, field, fields
 from keyword import iskeyword
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin
 
-from regard.config.settings import Settings, meanings
+from regard.config.settings import Settings, hints_of, meanings
 
 STANDARD = "-"
 """Standard input, where the name of a file is wanted."""
@@ -132,12 +132,12 @@ def settings_of(kind: type[Settings], before: str = "") -> dict[str, Option]:
     """The settings of a recipe, with those of every section within, by name: section.key."""
     found: dict[str, Option] = {}
     for one in fields(kind):
-        sections = [each for each in _alternatives(get_type_hints(kind)[one.name]) if _is_settings(each)]
+        sections = [each for each in _alternatives(hints_of(kind)[one.name]) if _is_settings(each)]
         for section in sections:
             for name, inner in settings_of(section, f"{before}{one.name}.").items():
                 same = found.get(name, inner)
                 found[name] = inner._replace(choices=tuple(dict.fromkeys((*same.choices, *inner.choices))))
-        if len(sections) < len(_alternatives(get_type_hints(kind)[one.name])):
+        if len(sections) < len(_alternatives(hints_of(kind)[one.name])):
             made = _option(kind, one)
             made = made._replace(kinds=(), choices=("true", "false")) if made.switch else made
             found[f"{before}{one.name}"] = made._replace(in_a_row=made.several)
@@ -151,12 +151,12 @@ def setting_kind(kind: type[Command]) -> type[Settings] | None:
 
 def group_default(kind: type[Command], one: Any) -> Any:
     """The settings from which those that are typed differ."""
-    (held,) = (each for each in _alternatives(get_type_hints(kind)[one.name]) if each is not NoneType)
+    (held,) = (each for each in _alternatives(hints_of(kind)[one.name]) if each is not NoneType)
     return one.default or held()
 
 
 def _option(kind: type, one: Any, group: str = "", default: Any = MISSING) -> Option:
-    alternatives = [each for each in _alternatives(get_type_hints(kind)[one.name]) if each is not NoneType]
+    alternatives = [each for each in _alternatives(hints_of(kind)[one.name]) if each is not NoneType]
     several = any(get_origin(each) is tuple for each in alternatives)
     plain = [get_args(each)[0] if get_origin(each) is tuple else each for each in alternatives]
     literals = (word for each in plain if get_origin(each) is Literal for word in get_args(each) if word)

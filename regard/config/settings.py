@@ -41,12 +41,22 @@ def not_negative(default: float) -> Any:
     return field(default=default, metadata={"not negative": True})
 
 
+def hints_of(kind: type) -> dict[str, Any]:
+    """The type of each setting, found once: what stands in quotes is looked up each time."""
+    return _hints_of(kind)
+
+
+@cache
+def _hints_of(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
 @dataclass(frozen=True)
 class Settings:
     """A frozen dataclass whose fields are checked against their types and limits."""
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
+        hints = hints_of(type(self))
         for setting in fields(self):
             name, value, hint, limits = setting.name, getattr(self, setting.name), hints[setting.name], setting.metadata
             if value is None and NoneType in _options(hint):
@@ -83,7 +93,7 @@ class Settings:
 
 def from_table(kind: type[S], table: Mapping[str, Any], section: str = "") -> S:
     """The settings that a table spells out, the rest as by default. Errors name the section."""
-    hints = get_type_hints(kind)
+    hints = hints_of(kind)
     known = {setting.name: setting for setting in fields(kind)}
     for name in table:
         if name not in known:
@@ -174,7 +184,7 @@ def _chosen(kinds: list[Any], table: Mapping[str, Any], section: str, setting: A
     """Of several kinds of settings the one that the table's `kind` names, or the only one that has its settings."""
     if len(kinds) == 1:
         return kinds[0]
-    by_name = {name: kind for kind in kinds for name in get_args(get_type_hints(kind)["kind"])}
+    by_name = {name: kind for kind in kinds for name in get_args(hints_of(kind)["kind"])}
     if "kind" in table:
         named = str(table["kind"])
         if named not in by_name:
