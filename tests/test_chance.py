@@ -191,3 +191,10 @@ def test_welch_over_seeds_by_hand():
     assert apart.interval.low == pytest.approx(0.975 - student_quantile(0.975, freedom) * se)
     assert over_seeds([1.0], [2.0, 3.0]) is None
     assert over_seeds([1.0, 1.0], [1.0, 1.0]).p == 1
+
+
+def test_an_interval_of_none_or_all_right_ends_at_the_last_digit():
+    for number in range(1, 60):
+        asked = np.ones(number)
+        low, high = share_right(np.zeros(number), asked).interval().low, share_right(asked, asked).interval().high
+        assert (str(low), high <= 1) == ("0.0", True), number

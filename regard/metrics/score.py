@@ -60,7 +60,7 @@ class Hits(Score):
             return None
         p = self.right.mean()
         centre, around = p + Z**2 / (2 * n), Z * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
-        ends = ((centre - around) / (1 + Z**2 / n), (centre + around) / (1 + Z**2 / n))
+        ends = (max(0.0, centre - around) / (1 + Z**2 / n), min(1.0, (centre + around) / (1 + Z**2 / n)))  # rounding
         return Interval(*(float(self.of(np.array([end * n, n]))) for end in ends))
 
 
