@@ -172,6 +172,9 @@ def of_streams(folder: Path) -> None:
 
 APART = {"digests", "digest_work", "peer_servers"}  # minutes of work on two trees; servers that others wrote
 FIGURES = {
+    "bandwidth": [
+        "float32, .*weights read by a step | [0-9.]+ of [0-9.]+ GB/s: [0-9]+%|there is no native engine here"
+    ],
     "attention": ["tokens, 8 heads of 64, causal: memory of the whole process | [0-9,]+ MB", "would be | 0 MB"],
     "cache": ["growing the cache costs of it | [0-9.]+%", "concatenating instead would cost | [0-9.]+%"],
     "language_model": ["share of the matrix peak .* | [0-9]+%", "costs | -?[0-9]+%", "GPT-2 | ([0-9.]+×|.* installed)"],
