@@ -195,7 +195,7 @@ def test_clamps_side_by_side_do_what_each_does_alone():
         tokens = torch.randint(4, VOCABULARY, (40,), generator=torch.Generator().manual_seed(0))
         units = {stream.unit for stream in streams_of(model) if stream.unit.number in (0, 1)}
         clamps = [Clamp(unit, 0.0 if unit.head else 0.3) for unit in sorted(units)]
-        found = changes(model, LongText(tokens), clamps)
+        found = changes(model, LongText(tokens), clamps, silent)
         (plain,) = walk(model, tokens, [], carry=True, rows=1)
         for clamp, change in zip(clamps, found, strict=True):
             with patch(model, clamped(clamp.unit, clamp.value)):

@@ -254,7 +254,7 @@ def test_clamps_side_by_side_do_what_each_does_alone(name, side):
     passage = ShortTexts(some_examples(), side)
     units = {stream.unit for stream in streams_of(model, (), passage) if stream.unit.number == 1}
     clamps = [Clamp(unit, 0.0 if unit.head else 0.3) for unit in sorted(units)]
-    found = changes(model, passage, clamps)
+    found = changes(model, passage, clamps, silent)
     for clamp, change in zip(clamps, found, strict=True):
         begin = 0
         for one in passage.examples:

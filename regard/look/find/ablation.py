@@ -10,12 +10,13 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from regard.layers.tap import Listener
+from regard.look.find.activations import Watcher
 from regard.look.find.passages import Passage
 from regard.look.patch import patch
 from regard.look.units import Unit
 from regard.models.model import Model
 
-AT_ONCE = 16  # clamps side by side in a batch
+AT_ONCE = 8  # clamps side by side in a batch
 
 
 class Clamp(NamedTuple):
@@ -41,11 +42,11 @@ class Effect(NamedTuple):
         return self.change < 0 and self.beaten >= 0.9 * self.of
 
 
-def changes(model: Model, passage: Passage, clamps: Sequence[Clamp]) -> Float[np.ndarray, "clamps N"]:
+def changes(model: Model, passage: Passage, clamps: Sequence[Clamp], watch: Watcher) -> Float[np.ndarray, "clamps N"]:
     """log p of what follows each token with each clamp, less that without. Several stand side by side in a batch."""
     found = []
-    for begin in range(0, len(clamps), AT_ONCE):
-        some = clamps[begin : begin + AT_ONCE]
+    batches = [clamps[begin : begin + AT_ONCE] for begin in range(0, len(clamps), AT_ONCE)]
+    for some in watch(batches, "holding units still", len(batches)):
         with patch(model, _side_by_side(some)):
             each = passage.logs_after(model, 1 + len(some))  # the first is left as it is
         found.append(each[1:] - each[:1])
@@ -78,7 +79,11 @@ def _hold(unit: Unit, copies: int, where: tuple[Tensor, Tensor], held: Tensor, v
 
 
 def effects(
-    model: Model, passage: Passage, matters: Bool[np.ndarray, " N"], chosen: Mapping[Clamp, Sequence[Clamp]]
+    model: Model,
+    passage: Passage,
+    matters: Bool[np.ndarray, " N"],
+    chosen: Mapping[Clamp, Sequence[Clamp]],
+    watch: Watcher,
 ) -> dict[Clamp, Effect]:
     """The effect of each chosen clamp beside those of its controls, where the property occurs most.
 
@@ -86,7 +91,7 @@ def effects(
     """
     part, where = passage.dense(matters)
     every = list(dict.fromkeys([*chosen, *(control for controls in chosen.values() for control in controls)]))
-    change = changes(model, part, every)
+    change = changes(model, part, every, watch)
     here = matters[where] & ~np.isnan(change[0])
     mean = dict(zip(every, change[:, here].mean(1).tolist(), strict=True))
     found = {}

@@ -183,14 +183,15 @@ def find(
     untrained = _untrained(subject, reading, labels, effort, watch)
     codes = reading.contexts()
     findings = []
-    for name in watch(labels, "checking", len(labels)):
+    for name in labels:
         whole = [measure_for(labels[name][:middle]), measure_for(labels[name][middle:])]
         echo, k = last_characters(
             (whole[0], [code[:middle] for code in codes]), (whole[1], [code[middle:] for code in codes])
         )
         held = labels[name][middle:]
         matters = held if held.dtype == bool else np.ones(len(held), bool)
-        caused = effects(subject.model, second.passage, matters, {one.clamp: one.controls for one in chosen[name]})
+        clamps = {one.clamp: one.controls for one in chosen[name]}
+        caused = effects(subject.model, second.passage, matters, clamps, watch)
         for one in chosen[name]:
             scored = _scored(one, second, name, values[one.place], nulls[name], effort.seed)
             findings.append(

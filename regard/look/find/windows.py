@@ -15,6 +15,7 @@ from regard.models.model import Model
 from regard.special import START
 
 ROWS, WINDOW = 64, 256
+PART = 32  # tokens of each row that are fed at once where nobody listens: scores are wide
 
 
 class Piece(NamedTuple):
@@ -54,13 +55,19 @@ def walk(
     expected = torch.empty(rows, 0)
     for begin in range(0, length, window):
         here = place[:, begin : begin + window]  # (B, T)
-        fed = tokens[here.clamp(min=0)].to(device)
+        fed, logs = tokens[here.clamp(min=0)].to(device), []
         with torch.inference_mode():  # and not while whoever asked goes on with a piece
             if state is None or not carry:
                 expected, state = model.step(torch.full((rows,), START, device=device), model.start(None, rows))
             with trace(model, *patterns) if patterns else nullcontext(Trace({})) as seen:
-                scores, state = model(fed, state)
-            before = torch.cat([expected[:, None], scores[:, :-1]], 1)  # (B, T, V): what stood there when t was read
-            expected = scores[:, -1]
-            logs = before.log_softmax(-1).gather(2, fed[..., None])[..., 0]
-        yield Piece(here, logs.cpu(), seen)
+                for part in [fed] if patterns else fed.split(PART, 1):
+                    scores, state = model(part, state)  # (B, t, V)
+                    logs += [_log_p(expected[:, None], part[:, :1]), _log_p(scores[:, :-1], part[:, 1:])]
+                    expected = scores[:, -1].clone()  # or all scores would live as long
+        yield Piece(here, torch.cat(logs, 1).cpu(), seen)
+
+
+def _log_p(scores: Float[Tensor, "B t V"], said: Int[Tensor, "B t"]) -> Float[Tensor, "B t"]:
+    """scores[said] − log Σ_v exp scores[v], a row at a time: another tensor of that size would be the largest."""
+    rows = zip(scores, said[..., None], strict=True)
+    return torch.stack([row.gather(1, wanted)[:, 0] - row.logsumexp(1) for row, wanted in rows])
