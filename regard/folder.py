@@ -94,9 +94,8 @@ class Folder:
         """Only of a student: what its teachers find likely."""
         return self.tokens("likely.safetensors")
 
-    @property
-    def prepared(self) -> int:
-        """Bytes of examples that have been encoded so far."""
+    def bytes_prepared(self) -> int:
+        """Of examples that have been encoded so far."""
         found = 0
         for path in self.tokens("").glob("*"):
             with suppress(FileNotFoundError):  # complete by now, and under another name

@@ -123,7 +123,18 @@ def of_data(folder: Path) -> None:
         (packed / "sentences" / f"{name}.xz").write_bytes(lzma.compress(line.encode()))
     for part in ("train", "test"):
         (packed / "sentences" / f"TREC.{part}.all.xz").write_bytes(lzma.compress("3 Où ?\n".encode("latin-1")))
+    photographs = packed / "flickr8k"
+    photographs.mkdir()
+    (folder / "1.jpg").write_bytes(b"a picture")
+    with tarfile.open(photographs / "images128.tar", "w") as archive:
+        archive.add(folder / "1.jpg", "1.jpg")
+    (photographs / "Flickr8k.token.txt.xz").write_bytes(lzma.compress(b"1.jpg#0\tA dog .\n"))
+    for part in ("train", "dev", "test"):
+        (photographs / f"Flickr_8k.{part}Images.txt").write_text("1.jpg\n2.jpg\n")
     data.main(packed, folder / "data")
+    assert (folder / "data/flickr8k/images/1.jpg").read_bytes() == b"a picture"
+    assert (folder / "data/flickr8k/captions.txt").read_text() == "1.jpg#0\tA dog .\n"
+    assert (folder / "data/flickr8k/train.txt").read_text() == "1.jpg\n", "a picture that is not there is left out"
     assert (folder / "data/sentences/sst2-phrases.train").read_text() == "1 good\n0 a bad film\n"
     assert (folder / "data/sentences/trec.test").read_text(encoding="utf-8") == "3 Où ?\n"
     assert (folder / "data/multi30k/train.en.gz").read_bytes() == b"as it is"

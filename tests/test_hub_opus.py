@@ -100,6 +100,7 @@ TEXTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")  # what it would do is not asked for
 @pytest.mark.parametrize("own_target", [False, True], ids=["one-list", "two-lists"])
 @torch.no_grad()
 def test_text_goes_in_and_comes_out_as_theirs(own_target, tmp_path):

@@ -81,11 +81,11 @@ def test_a_spinner_says_how_far_preparing_has_come():
 
 def test_what_is_prepared_is_counted_while_it_is_written(tmp_path):
     folder = Folder(tmp_path)
-    assert folder.prepared == 0
+    assert folder.bytes_prepared() == 0
     with replacing(folder.tokens("train.tokens")) as partial:
         partial.write_bytes(b"1234567")
-        assert folder.prepared == 7
-    assert folder.prepared == 7
+        assert folder.bytes_prepared() == 7
+    assert folder.bytes_prepared() == 7
 
 
 def test_what_is_likely_not_meant_so_is_said():

@@ -126,7 +126,7 @@ def test_16_bits_that_a_processor_lacks_are_said_to_be_32(has, tmp_path, monkeyp
 def test_freed_memory_is_kept_for_the_next_tensor():
     """In a process of its own: the setting is the process's, and stays."""
     code = (
-        "import resource, torch; from regard.training.allocator import keep_freed_memory; keep_freed_memory()\n"
+        "import resource, torch; from regard.training.allocator import keep_freed_memory; keep_freed_memory(0)\n"
         "fill = lambda: torch.ones(20_000_000).sum()\n"
         "for _ in range(20): fill()\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"

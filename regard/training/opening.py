@@ -24,7 +24,7 @@ def open_folder(folder: Folder, recipe: Recipe | None, report: Report) -> None:
         report.say(
             f"preparing {recipe.data.train if isinstance(recipe.data.train, str) else ', '.join(recipe.data.train)}"
         )
-        with report.meanwhile(lambda: f"still preparing: {folder.prepared / 1e6:,.0f} MB written"):
+        with report.meanwhile(lambda: f"still preparing: {folder.bytes_prepared() / 1e6:,.0f} MB written"):
             noticed = list(prepare(folder, recipe))
         for line in noticed:
             report.say(line)

@@ -17,7 +17,7 @@ import { Wrong } from './wrong.js';
  * `kept`: of a saved record without its run, what is said where the model would be asked; `text`: what it read.
  * `live`: it is asked again at every letter; `lacks`: what whoever answers cannot do, by its name, and why not.
  * @typedef {{name: string, path: string, task: Task, special: Special, kept: string, text?: string, live?: boolean,
- *   lacks?: {[what: string]: string},
+ *   lacks?: Record<string, string>,
  *   parameters: number, tokens: string, longest: number, scenes: number, examples: string[],
  *   properties: [string, string][]}} Run
  *
