@@ -14,6 +14,11 @@ def counted(count: int | str, noun: str, several: str = "") -> str:
     return f"{shown} {noun if shown == '1' else several or f'{noun}s'}"
 
 
+def few_digits(number: float) -> str:
+    """A number as people say it: three digits, and no power of ten."""
+    return "under 0.01" if 0 < number < 0.01 else f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+
+
 def unknown(what: str, found: object, known: Iterable[str]) -> UserError:
     """The error for a name that does not exist: says which one was probably meant, or lists them all."""
     names = list(known)

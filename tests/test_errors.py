@@ -9,6 +9,7 @@ from asserting import text_of
 import regard
 from regard import LanguageModel, Recurrent, Seq2Seq, Source, Transformer, Vision, build
 from regard.config import Classifier, Data, Recipe, Tagger, Train, Transducer
+from regard.errors import few_digits
 from regard.layers.attention import attend_to_inputs
 
 MISTAKES = {
@@ -218,3 +219,11 @@ def test_padding_does_not_use_up_a_learned_table():
 
 def test_version():
     assert regard.__version__.count(".") == 2
+
+
+@pytest.mark.parametrize(
+    "number, said",
+    [(6.3e-5, "under 0.01"), (0, "0"), (0.0312, "0.0312"), (1.0, "1"), (99.96, "100"), (1440.4, "1,440")],
+)
+def test_a_number_in_few_digits(number, said):
+    assert few_digits(number) == said

@@ -39,6 +39,13 @@ def test_loss_and_gradient_are_torchs_own(smoothing, kind):
     torch.testing.assert_close(pieces.grad, whole.grad, rtol=max(ulp, 2e-6), atol=1e-9)
 
 
+def test_a_loss_without_a_gradient_leaves_the_scores_alone():
+    scores, wanted = given()
+    before = scores.clone()
+    nats(scores, wanted, 0.1)
+    assert torch.equal(scores, before)
+
+
 def test_the_gradient_stands_where_the_scores_stood():
     scores, wanted = given()
     made, handed_on = scores.requires_grad_() * 1, []
@@ -63,8 +70,9 @@ def test_a_gradient_is_handed_on_once():
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
-def test_all_parts_are_computed_in_one_room(kind):
-    scores = torch.randn(32 * loss.AT_ONCE, 20 * WORDS).to(kind).requires_grad_() * 1
+@pytest.mark.parametrize("learning", [True, False])
+def test_all_parts_are_computed_in_one_room(kind, learning):
+    scores = torch.randn(32 * loss.AT_ONCE, 20 * WORDS).to(kind).requires_grad_(learning) * 1
     with torch.profiler.profile(profile_memory=True) as seen:
         nats(scores, torch.zeros(len(scores), dtype=torch.long), 0.1)
     taken = sum(max(0, event.self_cpu_memory_usage) for event in seen.events())

@@ -1,5 +1,6 @@
 """What is typed: options stand anywhere, old spellings go on working, a mistake is said before anything is loaded."""
 
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -319,6 +320,30 @@ def test_every_command_has_help_and_a_body(kind):
     body = getattr(import_module(kind.__module__.replace(".commands.", ".bodies.")), name)
     assert get_type_hints(body) == {"asked": kind, "return": int}
     assert len(signature(body).parameters) == 1
+
+
+def test_every_setting_stands_in_a_list_of_its_own(capsys):
+    assert main(["train", "--settings"]) == 0
+    said = capsys.readouterr().out
+    typed = re.findall(r"^  --([a-z0-9_.]+)", said, re.MULTILINE)
+    assert len(typed) == len(set(typed))
+    known = {name: one for name, one in settings_of(Recipe).items() if one.meaning and name.split(".")[0] != "origin"}
+    assert {name.rpartition(".")[2] for name in typed} == {one.field for one in known.values()} - {"version"}
+    assert set(typed) >= {
+        "model",
+        "model.encoder.stages",
+        *(name for name in known if name.startswith(("data", "train"))),
+    }
+    assert "[model.decoder], as [model.layer]\n\n" in said
+    assert "  --text.lower true|false" in said
+    assert main(["distill", "--settings", "--run", "x"]) == 0
+    assert {
+        line.strip("[]").split(".")[0] for line in re.findall(r"^\[[a-z]+", capsys.readouterr().out, re.MULTILINE)
+    } == {
+        "model",
+        "train",
+    }
+    assert main(["translate", "--settings"]) == 1
 
 
 def test_json_and_save_mean_the_same_everywhere():

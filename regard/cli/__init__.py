@@ -5,9 +5,9 @@ import warnings
 from importlib import import_module
 
 import regard
-from regard.cli.command import Command
+from regard.cli.command import Command, setting_kind
 from regard.cli.commands import COMMANDS
-from regard.cli.help import help_for, overview
+from regard.cli.help import help_for, overview, settings_for
 from regard.cli.lines import let_go
 from regard.cli.words import parse
 from regard.errors import UserError, unknown
@@ -44,8 +44,12 @@ def _run(words: list[str]) -> int:
             else UserError("a command is wanted; see regard --help")
         )
     kind = COMMANDS[name]
-    if {"-h", "--help"} & {*(others[: others.index("--")] if "--" in others else others)}:
+    options = {*(others[: others.index("--")] if "--" in others else others)}
+    if {"-h", "--help"} & options:
         print(help_for(kind), end="")
+        return 0
+    if "--settings" in options and setting_kind(kind):
+        print(settings_for(kind), end="")
         return 0
     asked = parse(kind, others)
     asked.ready()

@@ -20,6 +20,8 @@ class Command(Settings):
     examples: ClassVar[str] = ""
     old: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Options as they were called before: those spellings go on working."""
+    own: ClassVar[tuple[str, ...]] = ()
+    """Sections of a recipe whose settings are options too."""
 
     def ready(self) -> None:
         """Refuses what is not on the disk, before anything is loaded to compute with it."""

@@ -9,6 +9,7 @@ from regard.cli.commands import COMMANDS
 
 FILES, FOLDERS = ("FILE", "FILE.html", "IMAGE", "RECIPE"), ("RUN", "FOLDER")
 HELP = Option("help", "", (bool,), meaning="Say what can be typed")
+SETTINGS = Option("settings", "", (bool,), meaning="List the settings of a recipe")
 
 BASH = Template("""# bash completion for regard
 _regard() {
@@ -72,7 +73,7 @@ def _typed(kind: type[Command]) -> dict[str, Option]:
     recipe = setting_kind(kind)
     known = settings_of(recipe) if recipe else {}
     settings = {f"--{name}": one._replace(shown="FILE") if one.several else one for name, one in known.items()}
-    return {**options_of(kind), **settings, "--help": HELP}
+    return {**options_of(kind), **settings, **({"--settings": SETTINGS} if recipe else {}), "--help": HELP}
 
 
 def _bash(kind: type[Command]) -> Iterator[str]:

@@ -5,7 +5,7 @@ import shutil
 import textwrap
 from collections.abc import Iterable
 
-from regard.cli.command import Command, Option, options_of, places_of
+from regard.cli.command import Command, Option, options_of, places_of, setting_kind, settings_of
 from regard.cli.commands import COMMANDS
 
 COLUMN = 26  # where what an option means begins
@@ -44,8 +44,27 @@ def help_for(kind: type[Command]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def settings_for(kind: type[Command]) -> str:
+    """Every setting of a recipe that the command takes, by section; what several sections have alike stands once."""
+    sections: dict[str, dict[str, Option]] = {}
+    for name, one in settings_of(setting_kind(kind) or Command).items():
+        if one.meaning and name.partition(".")[0] in kind.own:
+            sections.setdefault(name.rpartition(".")[0] or name, {})[name] = one
+    parts, told = [], dict[tuple[str, str], str]()
+    for section in sorted(sections, key=lambda name: (kind.own.index(name.partition(".")[0]), name.count("."))):
+        keys = {name: (one.field, one.meaning) for name, one in sections[section].items()}
+        new = [(name, sections[section][name]) for name, key in keys.items() if key not in told]
+        rows = [(f"--{name} {_values(one)}", _said(one)) for name, one in new]
+        alike = sorted({told[key] for key in keys.values() if key in told})
+        title = f"[{section}]" + (f", as [{alike[0]}]" if alike else "")
+        parts.append(f"{title}\n{_table(rows, COLUMN)}".rstrip())
+        told = dict.fromkeys(keys.values(), section) | told
+    return "\n\n".join(parts) + "\n"
+
+
 def _values(one: Option) -> str:
-    return "" if one.switch else f"{one.shown} …" if one.in_a_row else one.shown
+    shown = one.shown or "|".join(one.choices)
+    return "" if one.switch else f"{shown} …" if one.in_a_row else shown
 
 
 def _said(one: Option) -> str:

@@ -346,7 +346,7 @@ class FromRun(Settings):
     """Fine-tuning: the model of another run, whatever it is, with its weights and tokens to begin with."""
 
     start_from: str = ""
-    """The folder of that run."""
+    """Fine-tuning: the folder of a run whose weights, sizes and tokens it begins with."""
     kind: Literal["run"] = "run"
 
     def check(self) -> None:

@@ -84,7 +84,20 @@ class CrossEntropy:
         return F.cross_entropy(scores, wanted, ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing)
 
     def in_place(self, scores: Float[Tensor, "N V"]) -> Iterator[Float[Tensor, ""]]:
-        """The losses of some positions at a time; their gradient, p − (1 − ε) y − ε / V, takes the place of the scores.
+        """The losses of some positions at a time; p − (1 − ε) y − ε / V, their gradient, takes the scores' place."""
+        for at, log_p, loss in self._found(scores):
+            yield loss
+            asked, those = self.wanted[at] != IGNORED, self.wanted[at].clamp(min=0)[:, None]
+            gradient = log_p.exp_().sub_(self.smoothing / log_p.shape[1])
+            gradient.scatter_add_(1, those, gradient.new_full(those.shape, self.smoothing - 1))
+            scores[at].copy_(gradient.mul_(asked[:, None]))
+
+    def alone(self, scores: Float[Tensor, "N V"]) -> Iterator[Float[Tensor, ""]]:
+        """The same losses where nobody asks for a gradient; the scores stay as they are."""
+        return (loss for _, _, loss in self._found(scores))
+
+    def _found(self, scores: Float[Tensor, "N V"]) -> Iterator[tuple[slice, Float[Tensor, "n V"], Float[Tensor, ""]]]:
+        """Some positions at a time: which, their log p, and their loss.
 
         All parts are computed in one room. New ones leave holes behind into which, once they are aligned, no other
         fits: all scores once more.
@@ -93,12 +106,10 @@ class CrossEntropy:
         for some, at in _parts(scores):
             given, log_p = room[:, : len(some)]
             torch.log_softmax(given.copy_(some), -1, out=log_p)
-            asked, those = self.wanted[at] != IGNORED, self.wanted[at].clamp(min=0)[:, None]
-            told = (1 - self.smoothing) * log_p.gather(1, those)[:, 0] + self.smoothing * log_p.mean(1)
-            yield -told[asked].sum()
-            gradient = log_p.exp_().sub_(self.smoothing / log_p.shape[1])
-            gradient.scatter_add_(1, those, gradient.new_full(those.shape, self.smoothing - 1))
-            some.copy_(gradient.mul_(asked[:, None]))
+            told = log_p.gather(1, self.wanted[at].clamp(min=0)[:, None])[:, 0]
+            if self.smoothing:
+                told = torch.lerp(told, log_p.mean(1), self.smoothing)
+            yield at, log_p, -told[self.wanted[at] != IGNORED].sum()
 
 
 def in_parts(scores: Float[Tensor, "*sets N V"], measure: Measure) -> Float[Tensor, ""]:
@@ -109,6 +120,8 @@ def in_parts(scores: Float[Tensor, "*sets N V"], measure: Measure) -> Float[Tens
     """
     if scores.requires_grad and torch.is_grad_enabled():
         return _InPlace.apply(scores, measure)  # type: ignore[no-untyped-call]
+    if isinstance(measure, CrossEntropy):
+        return torch.stack([*measure.alone(scores)]).sum()
     return torch.stack([measure(some.float(), at) for some, at in _parts(scores)]).sum()
 
 

@@ -15,7 +15,7 @@ from regard.config import Recipe, recipe_from, to_table
 from regard.config.decoding import Search
 from regard.config.settings import changes
 from regard.disk import text_sum
-from regard.errors import UserError, counted
+from regard.errors import UserError, counted, few_digits
 from regard.evaluate.figures import figures, held_out_sums
 from regard.folder import Folder, log_text
 from regard.layers.low_rank import merged
@@ -371,9 +371,9 @@ class Training:
         if self.settings.mixed_precision == "bfloat16" and self.objective.precision == torch.float32:
             self.report.say(f"{self.device} has no bfloat16 of its own: computing in float32, which is faster here")
         parameters, steps, minutes = (p.numel() for p in self.model.parameters()), self.end, self.settings.minutes
-        epochs = f"{steps / self.batches.per_epoch:,.3g}"
+        epochs = few_digits(steps / self.batches.per_epoch)
         updates = f"{counted(steps, 'update')}, {counted(epochs, 'epoch')}, " if steps < NO_END else ""
-        clock = f"{counted(f'{minutes:,.3g}', 'minute')}, " if minutes else ""
+        clock = f"{counted(few_digits(minutes), 'minute')}, " if minutes else ""
         self.report.say(
             f"{counted(sum(parameters), 'parameter')}, {counted(self.material.train_tokens, 'training token')}, "
             f"{updates}{clock}on {self.device}"

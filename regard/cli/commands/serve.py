@@ -19,6 +19,7 @@ class ServeCommand(Command):
     examples = """
         regard serve runs/mine
         regard serve fr=runs/fr --languages en:fr --port 5000
+        regard serve runs/en-fr runs/fr-en --languages en:fr --languages fr:en
         regard serve smol=runs/smol fr=runs/fr --languages en:fr --host 0.0.0.0 --api-key-file key.txt"""
 
     runs: tuple[str, ...] = place("[NAME=]RUN …")

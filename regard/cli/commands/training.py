@@ -23,10 +23,12 @@ class TrainCommand(Command):
         regard train examples/lm-lstm.toml
         regard train examples/lm-lstm.toml --train.steps 500 --model.layer.width 256
         regard train --data.train my.txt --model lstm --run runs/mine
+        regard train --data.train my.en my.fr --train.minutes 20 --run runs/fr
         regard train runs/mine                              (goes on where it stopped)
         regard train examples/lm-lstm.toml --seeds 5        (how much is chance?)
         torchrun --nproc-per-node 2 -m regard train examples/lm-lstm.toml --folder runs/two"""
     old = (("folder", "run"),)  # and torchrun takes --run for an option of its own
+    own = ("data", "train", "model", "text", "pictures")
 
     recipe: Path | None = place("RECIPE", None, ending=".toml")
     """A recipe (TOML), or the folder of a run to go on with."""
@@ -72,7 +74,7 @@ class TrainCommand(Command):
 
     @classmethod
     def more(cls) -> str:
-        return "Any setting of a recipe is an option, --section.key VALUE: docs/training.md lists them."
+        return "Any setting of a recipe is an option, --section.key VALUE; regard train --settings lists them."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +134,10 @@ class DistillCommand(Command):
 
     @classmethod
     def more(cls) -> str:
-        return "Settings of [model] and [train] are options; those left out are as the first teacher has them."
+        return (
+            "Settings of [model] and [train] are options, which regard distill --settings lists; "
+            "those left out are as the first teacher has them."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
