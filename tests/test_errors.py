@@ -222,7 +222,7 @@ def test_version():
 
 
 @pytest.mark.parametrize(
-    "number, said",
+    ("number", "said"),
     [(6.3e-5, "under 0.01"), (0, "0"), (0.0312, "0.0312"), (1.0, "1"), (99.96, "100"), (1440.4, "1,440")],
 )
 def test_a_number_in_few_digits(number, said):
