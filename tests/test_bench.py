@@ -151,6 +151,14 @@ def of_tatoeba(folder: Path) -> None:
     assert re.fullmatch(r"i can not see \d+ \.\tje ne vois pas le arbre de le \d+ \.", line)
 
 
+def of_doors(folder: Path) -> None:
+    """An LSTM in ONNX; the others want runs or wheels that are not made in seconds."""
+    pytest.importorskip("onnxscript", reason="onnxscript is only in the export extra")
+    pytest.importorskip("onnxruntime", reason="onnxruntime is only in the export extra")
+    (run,) = pages.make_runs(folder, ["lstm"])
+    importlib.import_module("bench.doors").main("onnx", str(run.folder.path), "day", "8")
+
+
 def of_house(folder: Path) -> None:
     importlib.import_module("bench.house").main([tiny.ROOT])
 
@@ -202,6 +210,7 @@ FIGURES = {
     "alike": ["transformer-lm-run | the same bytes | [0-9]+", r"\A(?![\s\S]*(lost|other bytes|status))"],
     "fuzz_server": ["answered | 200 | [0-9]+", "answered | 400 | [0-9]+", r"\A(?![\s\S]*answered | 5)"],
     "house": ["code lines"],
+    "doors": ["onnx: [0-9]+ characters, the same; regard: "],
     "data": [],
     "tatoeba": [],
 }
