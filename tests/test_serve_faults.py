@@ -20,6 +20,7 @@ from at_a_port import ask, serving, told, wait_until
 from prometheus_client.parser import text_string_to_metric_families
 from tiny import ROOT
 
+from regard.cli import main
 from regard.runs import load_run
 from regard.serve import answering, engine, start
 
@@ -305,3 +306,16 @@ def test_a_run_that_cannot_be_opened_ends_all_workers(runs, tmp_path):
     assert found.returncode == 1
     assert b"regard: " in found.stderr
     assert b"Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("languages", "said"),
+    [
+        (["en:fr"], "b is a translator and has no languages; give --languages once for each, in their order"),
+        (["en:fr", "fr:en", "en:de"], "--languages en:de has no translator; give one for each, in their order"),
+    ],
+)
+def test_every_translator_has_its_languages(runs, languages, said, capsys):
+    words = ["serve", f"a={runs['tr'].folder.path}", f"b={runs['tr'].folder.path}", "--port", "0"]
+    assert main([*words, *(word for pair in languages for word in ("--languages", pair))]) == 1
+    assert capsys.readouterr().err == f"regard: {said}\n"

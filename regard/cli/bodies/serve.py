@@ -24,12 +24,12 @@ def serve(asked: ServeCommand) -> int:
     except ModuleNotFoundError as error:
         raise UserError(f"serve wants {error.name}, which is not here; pip install 'regard[serve]'") from None
     _key(asked)  # refused before anything is loaded
-    at = listening(asked.host, asked.port)
-    if asked.workers == 1:
-        _answer(asked, at)
-        return 0
-    with tempfile.TemporaryDirectory(prefix="regard-") as folder:
-        return Workers(_work, (asked, at, Path(folder)), asked.workers).run()
+    with listening(asked.host, asked.port) as at:
+        if asked.workers == 1:
+            _answer(asked, at)
+            return 0
+        with tempfile.TemporaryDirectory(prefix="regard-") as folder:
+            return Workers(_work, (asked, at, Path(folder)), asked.workers).run()
 
 
 def _work(place: int, asked: ServeCommand, at: socket.socket, folder: Path) -> None:
@@ -74,6 +74,10 @@ def _served(asked: ServeCommand, limits: "Limits", metrics: "Metrics") -> "list[
         run = load_run(path, precision=asked.precision, engine=asked.engine)
         languages = None
         if "translate" in run.task.commands:
+            if asked.languages and not pairs:
+                raise UserError(
+                    f"{name} is a translator and has no languages; give --languages once for each, in their order"
+                )
             languages = pairs.pop(0) if pairs else (f"{name}-source", f"{name}-target")
         served.append(Served(name, run, limits, metrics, languages))
     if pairs:
