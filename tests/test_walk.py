@@ -6,7 +6,7 @@ from zoo import VOCABULARY, make
 
 from regard import UserError
 from regard.decode.score import score
-from regard.look.find.windows import walk
+from regard.look.find.windows import PART, walk
 from regard.look.patch import patch
 from regard.look.trace import trace
 from regard.look.units import Unit, cells_in, clamped, heads_in, unit_named
@@ -22,10 +22,12 @@ def text(length: int) -> torch.Tensor:
     return torch.randint(4, VOCABULARY, (length,), generator=torch.Generator().manual_seed(0))
 
 
-def test_one_row_is_the_text_as_a_whole(model):
-    tokens = text(20)
+@pytest.mark.parametrize("window", [7, 2 * PART + 6])
+def test_one_row_is_the_text_as_a_whole(model, window):
+    """Whether it is cut into windows, or a window into what is fed at once."""
+    tokens = text(2 * PART + 6)
     whole = score(model, torch.cat([torch.tensor([START]), tokens])[None], model.start(batch=1))[0]
-    logs = [piece.logs[0] for piece in walk(model, tokens, [], carry=True, rows=1, window=7)]
+    logs = [piece.logs[0] for piece in walk(model, tokens, [], carry=True, rows=1, window=window)]
     torch.testing.assert_close(torch.cat(logs), whole)
 
 
