@@ -13,7 +13,7 @@ from regard.models.model import Model
 from regard.special import START
 
 PASSAGES, LONG = 128, 64  # how many, and how many tokens of each
-AT_ONCE = 16  # passages that are scored together
+AT_ONCE = 4  # passages that are scored together
 FIRST = 10  # tokens that count as the beginning
 
 
@@ -34,7 +34,9 @@ def loss_by_position(model: Model, tokens: Int[Tensor, "B T"]) -> Float[Tensor, 
     losses = []
     for some in tokens.split(AT_ONCE):
         scores, _ = model(some[:, :-1].to(device), model.start(batch=len(some)))
-        losses.append(F.cross_entropy(scores.float().transpose(1, 2).cpu(), some[:, 1:], reduction="none"))  # (B, T)
+        wanted = some[:, 1:]
+        nats = F.cross_entropy(scores.float().flatten(0, 1).cpu(), wanted.flatten(), reduction="none")
+        losses.append(nats.view(wanted.shape))  # (B, T)
     model.train(training)
     return torch.cat(losses).mean(0)
 

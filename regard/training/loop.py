@@ -23,7 +23,7 @@ from regard.layers.state import State, leaves, like, map_state
 from regard.runs import Run, load_run
 from regard.tasks import reasons, spread, spread_share
 from regard.training import ending, learning
-from regard.training.allocator import keep_freed_memory
+from regard.training.allocator import hand_back_memory, keep_freed_memory
 from regard.training.answers import AnswersFrom
 from regard.training.average import Average
 from regard.training.checkpoint import Checkpoint, mean_of, save_checkpoint, tensors_of, to_go_on_from
@@ -210,6 +210,7 @@ class Training:
         have on what they learnt from."""
         with self.average.in_place():
             held, weights = self.look(), self._weights()
+            hand_back_memory()  # the holes that a look leaves are of no size that a training batch's scores would have
             learnt = ending.learnt(self.objective, self.batches, self.world, self.device)
             return held, {name: one.clone() for name, one in weights.items()} if self.settings.ema else weights, learnt
 
